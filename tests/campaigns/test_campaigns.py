@@ -17,7 +17,7 @@ import judges
 import pytest
 
 from ptxspec.base import campaigns, parallel, processes
-from ptxspec.base.campaigns import Journal, Where
+from ptxspec.base.campaigns import Journal, WorkerOptions
 from ptxspec.base.processes import Reply
 
 HOWS = ["fine", "crash", "print", "hang", "raise", "leave", "strange", "also fine"]
@@ -30,7 +30,7 @@ def named(items: Any) -> list[tuple[str, Any]]:
 
 def test_each_item_has_its_outcome() -> None:
     """An item that ends its process, or hangs, is one of them; the others go on."""
-    found = {o.name: o.reply for o in campaigns.run(judges.behaves, named(HOWS), Where(jobs=2), seconds=2.5)}
+    found = {o.name: o.reply for o in campaigns.run(judges.behaves, named(HOWS), WorkerOptions(jobs=2), seconds=2.5)}
     assert [found[how].kind for how in HOWS] == KINDS
     assert found["print"].value == "print" and found["also fine"].value == "also fine"
     assert "SIGSEGV" in found["crash"].message and "status 3" in found["leave"].message
@@ -48,20 +48,20 @@ def test_items_are_taken_as_there_is_room() -> None:
             taken.append(number)
             yield str(number), number
 
-    outcomes = campaigns.run(judges.square, endless(), Where(jobs=1))
+    outcomes = campaigns.run(judges.square, endless(), WorkerOptions(jobs=1))
     first = [next(outcomes).reply.value for _ in range(3)]
     outcomes.close()  # type: ignore[attr-defined]  # a generator
     assert len(set(first)) == 3 and set(first) <= {number * number for number in taken} and len(taken) < 12
 
 
 def test_an_item_whose_process_something_else_ended_is_tried_again(tmp_path: Path) -> None:
-    (outcome,) = campaigns.run(judges.once, [("one", str(tmp_path / "was here"))], Where(jobs=1))
+    (outcome,) = campaigns.run(judges.once, [("one", str(tmp_path / "was here"))], WorkerOptions(jobs=1))
     assert outcome.reply == processes.Reply("done", "done")
 
 
 def test_what_a_process_leaves_behind_does_not_hold_it_up() -> None:
     begun = time.monotonic()
-    (outcome,) = campaigns.run(judges.behaves, named(["orphan"]), Where(jobs=1))
+    (outcome,) = campaigns.run(judges.behaves, named(["orphan"]), WorkerOptions(jobs=1))
     assert outcome.reply.kind == "ended" and time.monotonic() - begun < 15
 
 
@@ -91,10 +91,10 @@ def test_on_all_cores() -> None:
     assert sorted(parallel.on_all_cores(judges.square, range(5))) == [0, 1, 4, 9, 16]
     assert list(parallel.on_all_cores(lambda x: -x, [7])) == [-7]  # here and now
     with pytest.raises(ValueError, match="as it is wanted") as raised:
-        list(parallel.on_all_cores(judges.behaves, ["fine", "raise"], Where(jobs=2)))
+        list(parallel.on_all_cores(judges.behaves, ["fine", "raise"], WorkerOptions(jobs=2)))
     assert "behaves" in raised.value.__notes__[0]
     with pytest.raises(ChildProcessError, match=r"crash.*SIGSEGV"):
-        list(parallel.on_all_cores(judges.behaves, ["fine", "crash"], Where(jobs=2)))
+        list(parallel.on_all_cores(judges.behaves, ["fine", "crash"], WorkerOptions(jobs=2)))
 
 
 # journals -----------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_an_interrupted_campaign_resumes(tmp_path: Path) -> None:
     assert set(reached) <= set(own.known)
     asked = {p.name: p.read_text().count("\n") for p in tmp_path.glob("*.asked")}
     items = [(str(i), (str(tmp_path), i)) for i in range(6)]
-    found = {o.name: o for o in campaigns.run(judges.slow_square, items, Where(1), journal=own)}
+    found = {o.name: o for o in campaigns.run(judges.slow_square, items, WorkerOptions(1), journal=own)}
     assert {name: o.reply.value for name, o in found.items()} == {str(i): i * i for i in range(6)}
     assert {name for name, o in found.items() if o.known} == set(own.known) >= set(reached)
     for name in own.known:
@@ -134,7 +134,7 @@ def test_an_interrupted_campaign_resumes(tmp_path: Path) -> None:
 
 def test_a_journal_keeps_findings_and_no_faults_of_the_judge(tmp_path: Path) -> None:
     own = Journal(tmp_path / "j", {})
-    list(campaigns.run(judges.behaves, named(["leave", "raise"]), Where(1), journal=own))
+    list(campaigns.run(judges.behaves, named(["leave", "raise"]), WorkerOptions(1), journal=own))
     assert {n: r.kind for n, r in Journal(tmp_path / "j", {}).known.items()} == {"leave": "ended"}
 
 
@@ -186,7 +186,7 @@ def cluster() -> Iterator[Any]:
 def test_a_worker_of_a_cluster_is_killed_and_nothing_is_lost(cluster: Any, tmp_path: Path) -> None:
     """In the middle of its item, which another one takes over. Items that end or hang their process are findings there too."""
     items = [(str(i), (str(tmp_path), i)) for i in range(12)]
-    where = Where(scheduler=cluster.scheduler_address)
+    where = WorkerOptions(scheduler=cluster.scheduler_address)
     found: dict[str, Any] = {}
     killed = 0
     for name, reply, _ in campaigns.run(judges.slow_square, items, where):
@@ -204,15 +204,15 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="NO DASK: campaigns on clusters were NOT tested")
     monkeypatch.setattr(campaigns, "CONNECTING", 1)
     with pytest.raises(OSError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        list(campaigns.run(judges.square, named([1]), Where(scheduler="tcp://127.0.0.1:9")))
+        list(campaigns.run(judges.square, named([1]), WorkerOptions(scheduler="tcp://127.0.0.1:9")))
     with pytest.raises(OSError, match="no Dask scheduler answers at nonsense://"):
-        list(campaigns.run(judges.square, named([1]), Where(scheduler="nonsense://x")))
+        list(campaigns.run(judges.square, named([1]), WorkerOptions(scheduler="nonsense://x")))
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(campaigns.MissingDask, match=r"pip install 'ptxspec\[campaigns\]'"):
-        list(campaigns.run(judges.square, named([1]), Where(scheduler="tcp://127.0.0.1:9")))
+        list(campaigns.run(judges.square, named([1]), WorkerOptions(scheduler="tcp://127.0.0.1:9")))
 
 
 def test_the_extra_has_what_a_cluster_needs() -> None:

@@ -232,7 +232,7 @@ def test_a_writing_that_fails_leaves_everything_as_it_was(
         raise OSError(28, "No space left on device")
 
     before = {p.name: p.read_bytes() for p in written.iterdir()}
-    monkeypatch.setattr(vector_files, "_write_one", fail)
+    monkeypatch.setattr(vector_files, "_write_opcode", fail)
     assert "No space left" in call("vectors write", str(written), "-o", "brev", status=2).stderr
     assert {p.name: p.read_bytes() for p in written.iterdir()} == before
     call("vectors write", str(tmp_path / "new" / "w"), "-o", "brev", status=2)

@@ -18,7 +18,7 @@ from pathlib import Path
 import ptxspec
 from ptxspec.evidence.kernels.instruction_kernels import (
     TODAY,
-    Kernel,
+    FormKernel,
     kernel,
     module_for,
     names_sampler,
@@ -117,7 +117,7 @@ def _exists(form: Form, absent: tuple[str, ...], era: str) -> bool:
 _ALONE = re.compile(r"\b(?:target|list|given|taken|kept)\b")
 
 
-def _module(kernels: list[Kernel], era: str) -> str:
+def _module(kernels: list[FormKernel], era: str) -> str:
     """The instructions of some kernels in one entry, with the declarations that they need and nothing else."""
     declared: dict[str, list[str]] = {}
     body: list[str] = []
@@ -162,7 +162,7 @@ def forms() -> dict[str, str]:
     for form in ptxspec.forms():
         if not form.is_dropped:
             by_definition.setdefault(id(form.definition), []).append(form)
-    chosen: dict[tuple[str, bool], list[Kernel]] = {}
+    chosen: dict[tuple[str, bool], list[FormKernel]] = {}
     found = {}
     for own in by_definition.values():
         for form in rng.sample(own, min(FORMS, len(own))):

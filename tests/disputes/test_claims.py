@@ -14,7 +14,7 @@ from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.location import FOLDER
 from ptxspec.pages.register import entries
 from ptxspec_workshop.disputes import claims, readings, recorded
-from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
+from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, AssemblerFault, Dispute, load_all
 
 CLAIMS = load_all()
 BY_TITLE = {claim.title: claim for claim in CLAIMS.faults}
@@ -33,7 +33,7 @@ def planted() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("fault", CLAIMS.faults, ids=lambda fault: fault.title)
-def test_just_the_stated_versions_and_levels_fail(fault: Fault) -> None:
+def test_just_the_stated_versions_and_levels_fail(fault: AssemblerFault) -> None:
     found = recorded.judged(fault)
     assert found.compared, f"{fault.place}: every row is left out"
     assert found.ways == fault.ways, f"{fault.place}: {found.differing}"

@@ -11,15 +11,15 @@ import effort
 import pytest
 
 from ptxspec.editor.completion import complete
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.hover import hover
 from ptxspec.editor.pages import Links
 from ptxspec.editor.renaming import renamed
-from ptxspec.editor.text import Text
+from ptxspec.editor.text import EncodedText
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
-from ptxspec.language.outline import Kind, mnemonic_at
+from ptxspec.language.outline import RunKind, mnemonic_at
 from ptxspec.language.parser import parse
 from ptxspec.language.specials import special_registers
 
@@ -34,8 +34,8 @@ from test_load_time import instructions  # noqa: E402
 MODULES = {**{path.stem: path.read_text() for path in EXAMPLES}, **written()}
 
 
-def document(text: str) -> Document:
-    return Document(Text(text), "k.ptx")
+def document(text: str) -> OpenDocument:
+    return OpenDocument(EncodedText(text), "k.ptx")
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
@@ -54,17 +54,17 @@ def same_statements(text: str) -> None:
     module, own = parse(text), document(text)
     names, split = own.names, own.split
     body = [item for f in module.functions for item in f.body or ()]
-    starts = {split.starts[mnemonic_at(split, r)] for r in own.runs if r.kind is Kind.INSTRUCTION}
+    starts = {split.starts[mnemonic_at(split, r)] for r in own.runs if r.kind is RunKind.INSTRUCTION}
     assert starts == {item.position for item in body if isinstance(item, tree.Instruction)}
-    labels = {split.starts[r.first] for r in own.runs if r.kind in (Kind.LABEL, Kind.TABLE)}
-    sections = {r.first for r in own.runs if r.kind is Kind.DATA}
+    labels = {split.starts[r.first] for r in own.runs if r.kind in (RunKind.LABEL, RunKind.TABLE)}
+    sections = {r.first for r in own.runs if r.kind is RunKind.DATA}
     if not sections:
         assert labels == {i.position for i in body if isinstance(i, tree.Label | tree.Targets | tree.Prototype)}
     variables = [v for v in (*module.variables, *body) if isinstance(v, tree.Variable)]
-    declared = [(s.name, s.many) for s in names.symbols if s.run.kind is Kind.VARIABLES]
+    declared = [(s.name, s.many) for s in names.symbols if s.run.kind is RunKind.VARIABLES]
     assert sorted(declared, key=str) == sorted(((v.name, v.repeat) for v in variables), key=str)
     formals = [p for f in module.functions for p in (*f.returns, *f.parameters)]
-    assert len([s for s in names.symbols if s.run.kind is Kind.FUNCTION]) == len(formals) + len(module.functions)
+    assert len([s for s in names.symbols if s.run.kind is RunKind.FUNCTION]) == len(formals) + len(module.functions)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
@@ -74,7 +74,7 @@ def test_every_name_is_found_and_may_be_another(path: Path) -> None:
     own = document(text)
     for word, name in enumerate(own.split.words):
         if own.names.is_name(word):
-            assert own.names.found(name, word) is not None or name in special_registers(), name
+            assert own.names.resolve(name, word) is not None or name in special_registers(), name
     assert own.problems == []
     rng = random.Random(path.stem)
     for symbol in rng.sample(own.names.symbols, 4):
@@ -99,7 +99,7 @@ def test_scopes_hide_names() -> None:
         at = text.index(piece) + piece.index(name, which)
         word = own.word_at(at)
         assert word is not None
-        symbol = own.names.found(own.split.words[word], word)
+        symbol = own.names.resolve(own.split.words[word], word)
         return None if symbol is None else own.split.starts[symbol.word]
 
     outer, inner = text.index(".reg .u32 a") + 10, text.rindex(".reg .u32 a") + 10
@@ -173,7 +173,7 @@ def test_places(encoding: str) -> None:
     """Each offset is where the bytes of the encoding say, and a place leads back to its offset."""
     units = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
     text = "a\nbé\r\n𝄞x\ry\u2028z\x0c\n\nend"
-    own = Text(text, encoding)
+    own = EncodedText(text, encoding)
     line, start = 0, 0
     for offset in range(len(text) + 1):
         column = len(text[start:offset].encode(encoding + ("-le" if units > 1 else ""))) // units
@@ -186,7 +186,7 @@ def test_places(encoding: str) -> None:
 
 
 def test_a_character_is_never_cut() -> None:
-    assert Text("x𝄞y").offset(0, 2) == 1 and Text("x𝄞y", "utf-8").offset(0, 4) == 1
+    assert EncodedText("x𝄞y").offset(0, 2) == 1 and EncodedText("x𝄞y", "utf-8").offset(0, 4) == 1
 
 
 def test_work_in_proportion() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from talking import URI, Client, applied, between, place
 
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.hover import hover
 from ptxspec.editor.pages import Links
-from ptxspec.editor.text import Text
+from ptxspec.editor.text import EncodedText
 from ptxspec.language.formatting import formatted
 
 TEXT = """\
@@ -266,7 +266,7 @@ def test_changes_count_utf_16_code_units(server: Client) -> None:
 
 
 def test_links_lead_to_the_documents_without_a_site() -> None:
-    found = hover(Document(Text(TEXT), "k.ptx"), TEXT.index("add.sat"), Links())
+    found = hover(OpenDocument(EncodedText(TEXT), "k.ptx"), TEXT.index("add.sat"), Links())
     assert found is not None and "](file:///" in found.text and "spec/instructions/integer/add.md#L" in found.text
 
 

@@ -28,7 +28,7 @@ from ptxspec.terms.symbolic import Script, ground
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import SHORTCUTS, meaning_of
 from ptxspec_workshop.compare import engines
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.ledger import computing
 from ptxspec_workshop.record import gaps, refusals
 
@@ -91,12 +91,12 @@ def test_engines_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         if f.mnemonic in ("ld.global.v2.u16", "sust.b.2d.wt.b32.trap", "vote.ballot.b32", "barrier.cluster.wait")
     ]
     assert engines.agreeing(own) == {str(f): True for f in own}
-    answers = Machine.answers
+    answers = CachedMachine.answers
 
-    def wrong(self: Machine, chosen: Any) -> Any:
+    def wrong(self: CachedMachine, chosen: Any) -> Any:
         return {name: found + np.uint64(self.engine == "native") for name, found in answers(self, chosen).items()}
 
-    monkeypatch.setattr(Machine, "answers", wrong)
+    monkeypatch.setattr(CachedMachine, "answers", wrong)
     monkeypatch.setattr(engines, "_known", {})
     monkeypatch.setattr(engines, "computed", lambda case, engine, rows: np.array([engine == "native"]))
     assert engines.agreeing(own) == {str(f): False for f in own}

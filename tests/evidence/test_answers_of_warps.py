@@ -11,7 +11,7 @@ import pytest
 import ptxspec
 from ptxspec.base.options import Engine
 from ptxspec.evidence.kernels import cases, function_cases
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.compare.open_rows import open_rows
 from ptxspec_workshop.generate import warp_cases
 from ptxspec_workshop.generate.warp_cases import WarpCase, taking_part
@@ -33,7 +33,7 @@ def case(mnemonic: str, count: int | None = None) -> WarpCase:
 
 
 def answers_here(chosen: list[WarpCase], engine: Engine = "native") -> dict[str, np.ndarray]:
-    return Machine("hopper", engine).answers(chosen)
+    return CachedMachine("hopper", engine).answers(chosen)
 
 
 def test_every_form_whose_results_depend_on_other_threads_is_a_case() -> None:

@@ -54,7 +54,7 @@ def compiled() -> dict[str, Callable[[list[np.ndarray]], np.ndarray]]:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("function", multifunction_operands.FUNCTIONS, ids=lambda f: f.instruction)
 def test_what_was_compared_is_what_the_form_gives(
-    function: multifunction_operands.Function, compiled: dict[str, Any]
+    function: multifunction_operands.MultifunctionInstruction, compiled: dict[str, Any]
 ) -> None:
     """The pages of the unit were compared. The forms choose them, but decide about zeros, infinities and NaNs themselves: here
     are the samples, the subnormal numbers, and the NaNs."""

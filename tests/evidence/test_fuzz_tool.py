@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptxspec.base.processes import ran
+from ptxspec.base.processes import run_program
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
 from ptxspec_workshop.fuzz import behaviours, cases, judging, reports, targets
-from ptxspec_workshop.fuzz.cases import Case
+from ptxspec_workshop.fuzz.cases import FuzzCase
 from ptxspec_workshop.fuzz.contracted_texts import MOST, contracted_texts
 from ptxspec_workshop.fuzz.judging import Job
 
@@ -43,7 +43,7 @@ class Answers(socketserver.StreamRequestHandler):
         text = self.rfile.read(int.from_bytes(self.rfile.read(8), "little")).decode()
         cells = np.frombuffer(self.rfile.read(SIZE), np.uint64).reshape(64, 32)
         name = re.findall(r"\.entry (\w+)", text)[0]
-        case = Case(text.replace(*self.wrong) if self.wrong[0] else text, name, cells)
+        case = FuzzCase(text.replace(*self.wrong) if self.wrong[0] else text, name, cells)
         with contextlib.suppress(PtxError, LaunchError):
             self.wfile.write(behaviours.launched(case).tobytes())
 
@@ -77,7 +77,7 @@ def seed_with(text: str) -> int:
 
 
 def test_an_emulator_that_is_right(emulator: str) -> None:
-    told = judging.judge(Job(0, targets.Library(emulator)))
+    told = judging.judge(Job(0, targets.LibraryTarget(emulator)))
     assert told == {"executed": 1, "cells_not_judged": 0, "finding": None}
 
 
@@ -87,7 +87,7 @@ def test_a_wrong_instruction_is_found_and_made_small(
     """Down to the program that has it, in a report that can be asked again."""
     seed = seed_with("clz.b32 ")
     monkeypatch.setattr(Answers, "wrong", ("clz.b32 ", "popc.b32 "))
-    found = judging.judge(Job(seed, targets.Library(emulator), patience=90))["finding"]
+    found = judging.judge(Job(seed, targets.LibraryTarget(emulator), patience=90))["finding"]
     assert found["kind"] == "differs" and any("clz.b32 " in line for line in found["statements"])
     assert len(found["statements"]) <= 4 and found["cells"]
     assert any(page.startswith("spec/instructions/integer/clz.md:") for page in found["pages"])
@@ -112,7 +112,7 @@ def test_a_crash_is_made_small(emulator: str, monkeypatch: pytest.MonkeyPatch) -
     seed = seed_with("prmt.b32")
     monkeypatch.setenv("PTX_CRASHES", "prmt")
     targets._sandbox().close()  # the next one has the variable
-    found = judging.judge(Job(seed, targets.Library(emulator), patience=90))["finding"]
+    found = judging.judge(Job(seed, targets.LibraryTarget(emulator), patience=90))["finding"]
     assert found["kind"] == "crashed" and "SIGABRT" in found["message"] and "prmt" in found["text"]
     assert len(found["statements"]) <= 4
 
@@ -120,7 +120,7 @@ def test_a_crash_is_made_small(emulator: str, monkeypatch: pytest.MonkeyPatch) -
 def test_a_library_that_hangs(emulator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTX_HANGS", "entry")
     targets._sandbox().close()
-    found = judging.judge(Job(0, targets.Library(emulator), limit=1, patience=0))["finding"]
+    found = judging.judge(Job(0, targets.LibraryTarget(emulator), limit=1, patience=0))["finding"]
     assert found["kind"] == "hung" and "1 seconds" in found["message"]
 
 
@@ -193,7 +193,7 @@ def test_a_product_may_be_fused_with_one_of_its_readers_and_kept_for_another() -
         st.global.b32 [%out], %v3; st.global.b32 [%out+4], %v4; ret; }"""
     given = np.array([[1 + 2**-12, 1 + 2**-11]], np.float32).view(np.uint64)
     texts = list(contracted_texts(HEAD + body))
-    left = [behaviours.launched(Case(t, "k", given), contract="all").view(np.float32).tolist()[0] for t in texts]
+    left = [behaviours.launched(FuzzCase(t, "k", given), contract="all").view(np.float32).tolist()[0] for t in texts]
     assert left == [[0, 0], [0, -(2**-24)], [2**-24, 0], [2**-24, -(2**-24)]]
 
 
@@ -204,10 +204,10 @@ def test_an_approximate_result_may_be_any_that_the_bound_allows() -> None:
         ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.global.b32 %v0, [%in];
         lg2.approx.f32 %v1, %v0;
         st.global.b32 [%out], %v1; st.global.b32 [%out+8], %v0; ret; }"""
-    case = Case(HEAD + body, "k", np.array([[58, 0]], np.uint64))
+    case = FuzzCase(HEAD + body, "k", np.array([[58, 0]], np.uint64))
     expected = behaviours.reference(case)
 
-    def judged(logarithm: int, copy: int) -> behaviours.Judged:
+    def judged(logarithm: int, copy: int) -> behaviours.JudgedAnswer:
         """What is said of an answer that is so many bits off in each of its cells."""
         return behaviours.judged(case, expected, [expected + np.array([[logarithm, copy]]).astype(np.uint64)])[0]
 
@@ -257,10 +257,10 @@ def test_a_case_that_nobody_can_be_asked_of() -> None:
     with pytest.raises(ValueError, match="no entry other"):
         judging.look(case._replace(name="other"), targets.Native(), 10)
     with pytest.raises(ValueError, match="no entry k of two parameters"):
-        judging.look(Case(HEAD + ".entry k(.param .u64 out) { ret; }", "k", case.cells), targets.Native(), 10)
+        judging.look(FuzzCase(HEAD + ".entry k(.param .u64 out) { ret; }", "k", case.cells), targets.Native(), 10)
     body = ".entry k(.param .u64 in, .param .u64 out) { .reg .b64 %d; mov.b64 %d, 0; ld.global.b64 %d, [%d]; ret; }"
     with pytest.raises(LaunchError, match="out of bounds"):
-        judging.look(Case(HEAD + body, "k", case.cells), targets.Native(), 10)
+        judging.look(FuzzCase(HEAD + body, "k", case.cells), targets.Native(), 10)
 
 
 def test_programs_keep_from_what_ptxas_is_known_to_get_wrong() -> None:
@@ -290,7 +290,7 @@ def test_an_assembler_that_never_stops_writing(when: str, tmp_path: Path) -> Non
 
 def test_a_program_that_is_late_is_ended_with_what_it_has_begun() -> None:
     began = time.monotonic()
-    found = ran(["/bin/sh", "-c", "echo one; sleep 100 & sleep 100"], 0.5)
+    found = run_program(["/bin/sh", "-c", "echo one; sleep 100 & sleep 100"], 0.5)
     assert found.late and found.output == b"one\n" and time.monotonic() - began < 60
 
 

@@ -172,9 +172,9 @@ def test_an_answer_that_is_wrong_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_form_for_images_that_was_not_asked_about_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     form = next(f for f in ptxspec.forms("sust") if image_answers.answered(f.mnemonic))
-    asked = image_answers._asked()
+    asked = image_answers._recorded_names()
     mine = set(image_answers._by_mnemonic()[form.mnemonic])
-    monkeypatch.setattr(image_answers, "_asked", lambda: asked - {min(mine)})
+    monkeypatch.setattr(image_answers, "_recorded_names", lambda: asked - {min(mine)})
     assert image_answers.answered(form.mnemonic) is None and gaps.unasked(form) is None
     reasons = {gaps.unasked(f) for f in ptxspec.forms("tex") if "2dms" in f.mnemonic.split(".")}
     assert len(reasons) == 1 and "samples" in str(reasons)

@@ -16,7 +16,7 @@ from ptxspec.terms.vocabulary import low_bits, maximum, minimum
 from ptxspec_workshop.generate.image_cases import SurfaceCase, TextureCase
 from ptxspec_workshop.mutation import by_oracles, by_tests, judging, sameness
 from ptxspec_workshop.mutation.by_parts import Parts
-from ptxspec_workshop.mutation.judging import KILLED, UNDECIDED, Hint, Judgement, judge
+from ptxspec_workshop.mutation.judging import KILLED, UNDECIDED, Judgement, PriorEvidence, judge
 from ptxspec_workshop.mutation.meanings import cases, leaves
 from ptxspec_workshop.mutation.mutants import Mutant, of_page
 from ptxspec_workshop.mutation.planting import planted
@@ -98,9 +98,9 @@ def test_tests_are_asked_last(told: bool, monkeypatch: pytest.MonkeyPatch) -> No
     left = Judgement(UNDECIDED, "", "", "nothing known")
     asked: list[str] = []
 
-    def noticed(mutant: Mutant, first: str = "") -> by_tests.Noticed | None:
+    def noticed(mutant: Mutant, first: str = "") -> by_tests.FailedTest | None:
         asked.append(first)
-        return by_tests.Noticed(CODES, "AssertionError") if told else None
+        return by_tests.FailedTest(CODES, "AssertionError") if told else None
 
     monkeypatch.setattr(judging, "_before_tests", lambda *_: left)
     monkeypatch.setattr(judging, "judge_by_claims", lambda *_: None)
@@ -108,7 +108,7 @@ def test_tests_are_asked_last(told: bool, monkeypatch: pytest.MonkeyPatch) -> No
     found = judge(code())
     assert found == (Judgement(KILLED, "test", CODES, "AssertionError") if told else left) and asked == [""]
     asked.clear()
-    judge(code(), Hint("test", CODES))
+    judge(code(), PriorEvidence("test", CODES))
     assert asked == ([CODES] if told else [CODES, ""])
     monkeypatch.setattr(judging, "_before_tests", lambda *_: Judgement(KILLED, "identity", "x"))
     asked.clear()

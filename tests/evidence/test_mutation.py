@@ -12,7 +12,7 @@ import pytest
 
 import ptxspec
 from ptxspec.base import campaigns
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.base.processes import Reply
 from ptxspec.language.forms import registry
 from ptxspec_workshop.mutation import campaign, score
@@ -235,11 +235,11 @@ def test_a_claim_that_fails_without_a_mistake_is_a_failure_of_the_campaign(monke
     claim = by_identities.claims()[0][0]._replace(
         left="sub.u32 d, a, b;", right="sub.u32 d, b, a;", assume=None, relation="equal", expected="proved"
     )
-    wrong = ((claim, by_identities.asked(claim)),)
+    wrong = ((claim, by_identities.terms_of(claim)),)
     monkeypatch.setattr(by_identities, "claims", lambda: wrong)
     with pytest.raises(AssertionError, match="fails without a mistake"):
         judge(difference())
-    row = campaign._one((difference(), Before()))
+    row = campaign._judge_item((difference(), Before()))
     assert row[1].by == campaign.FAILED
 
 
@@ -254,7 +254,7 @@ def test_a_refinement_that_is_refuted_and_holds_with_the_mistake_kills(monkeypat
     from ptxspec_workshop.mutation import by_identities
 
     own = [c for c in load_all() if c.title.startswith("an approximate tangent")]
-    asked = tuple((claim, by_identities.asked(claim)) for claim in own)
+    asked = tuple((claim, by_identities.terms_of(claim)) for claim in own)
     assert {claim.expected for claim in own} == {"proved", "refuted"} and all(map(by_identities.tells, own))
     monkeypatch.setattr(by_identities, "claims", lambda: asked)
     for new, expected in (("10", "refuted"), ("12", "proved")):
@@ -390,14 +390,14 @@ def test_mutants_are_judged_in_other_processes(monkeypatch: pytest.MonkeyPatch) 
     replies = {one.id: ("done", (one, campaign.Judgement(campaign.KILLED, "identity", "x"), 1.5)), other.id: ("ended",)}
     asked: list[Any] = []
 
-    def run(judge: Any, items: Any, where: Where) -> Iterator[campaigns.Outcome]:
+    def run(judge: Any, items: Any, where: WorkerOptions) -> Iterator[campaigns.ItemOutcome]:
         asked.append((judge, where))
         for name, _ in items:
-            yield campaigns.Outcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
+            yield campaigns.ItemOutcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
 
     monkeypatch.setattr(campaigns, "run", run)
-    found = campaign.update([one, other], {}, where=Where(3))
-    assert asked == [(campaign._one, Where(3))]
+    found = campaign.update([one, other], {}, where=WorkerOptions(3))
+    assert asked == [(campaign._judge_item, WorkerOptions(3))]
     assert found[one.id]["status"] == campaign.KILLED and found[other.id]["by"] == campaign.FAILED
     json.dumps(found)
 

@@ -100,7 +100,7 @@ def test_aimed_products_are_recorded_alone(asked: Any, tmp_path: Path) -> None:
     assert AIMED_MATRICES.compare([case], kept) == (len(kept.values[case.name]), [])
 
 
-def entries(family: families.Family, folder: Path) -> list[dict[str, Any]]:
+def entries(family: families.KernelFamily, folder: Path) -> list[dict[str, Any]]:
     kept = family.read(folder)
     assert kept is not None
     return kept.facts["differences"]

@@ -118,10 +118,10 @@ def test_a_form_is_answered_when_all_its_variants_are() -> None:
     recorded = stored_answers.Answers({"date": "today", "device": "one"}, values)
 
     asked = list(recorded.values)
-    assert gaps.told([*asked, "x d, a.b1;"], recorded, set()) is None
-    found = gaps.told(asked, recorded, {"x d, a.b0;"})
+    assert gaps.answer_of([*asked, "x d, a.b1;"], recorded, set()) is None
+    found = gaps.answer_of(asked, recorded, {"x d, a.b0;"})
     assert found is not None and found["vectors"] == 576 and found["agrees"] is False
-    assert (gaps.told(asked, recorded, set()) or {})["agrees"] is True
+    assert (gaps.answer_of(asked, recorded, set()) or {})["agrees"] is True
 
 
 def test_a_constant_with_a_minus_sign_is_a_constant() -> None:

@@ -229,7 +229,7 @@ OPCODES = [
 
 
 @cache
-def rules() -> dict[str, grammar.Rule]:
+def rules() -> dict[str, grammar.GrammarRule]:
     """The grammar of the pages."""
     finder.install()
     found = {}

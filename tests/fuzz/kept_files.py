@@ -278,10 +278,10 @@ class Scene:
         return storage._sealed(PLANTED.encode(), OTHER if self.file in ("other key", "other value", "nested") else b"")
 
     def _code(self, name: str) -> str:
-        found = (object_code.found("name") or MADE.encode()).decode()
+        found = (object_code.load("name") or MADE.encode()).decode()
         with patch.object(object_code, "ROOM", self.random.choice([0, 1 << 20])):
             object_code.keep("name", found.encode(), 1.0)
-        if self._is_kept() and object_code.found("name") != found.encode():
+        if self._is_kept() and object_code.load("name") != found.encode():
             raise Finding("not kept", "code that was made is not found")
         return found
 

@@ -136,7 +136,7 @@ def test_a_library_over_a_drivers_table() -> None:
         table[address] = data
         return address
 
-    library = adapter.Library(table, engine="exact")
+    library = adapter.TinygradLibrary(table, engine="exact")
     first, second = allocate(16), allocate(16)
     table[first][:] = np.arange(4, dtype=np.uint32).tobytes()
     library.ptx_run(DOUBLE.encode(), 2, (ctypes.c_void_p * 2)(first, 1), 4, 1, 1, 1, 1, 1, 0)

@@ -18,7 +18,7 @@ from typing import Any
 
 from triton_cases import CASES
 
-from ptxspec.adapters.triton import Kernel
+from ptxspec.adapters.triton import TritonKernel
 from ptxspec.adapters.triton import compiled as compiled_kernel
 
 HERE = Path(__file__).resolve().parent
@@ -52,10 +52,10 @@ def kept() -> dict[str, Any]:
     return found
 
 
-def kernel_of(name: str) -> Kernel:
+def kernel_of(name: str) -> TritonKernel:
     """The kernel that is kept of a case, to be launched."""
     facts = kept()["kernels"][name]
-    return Kernel(**{key: facts[key] for key in facts if key != "target"})
+    return TritonKernel(**{key: facts[key] for key in facts if key != "target"})
 
 
 def main() -> None:

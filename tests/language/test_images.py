@@ -12,7 +12,7 @@ from cubins import Relocation, assembled
 from verdicts import HEADER
 
 import ptxspec
-from ptxspec.language.checked import Checked, Place, Pointer
+from ptxspec.language.checked import Checked, InitialPointer, Place
 
 pytestmark = pytest.mark.usefixtures("assembler")
 
@@ -131,7 +131,7 @@ class Author:
         ])  # fmt: skip
 
 
-def expected(place: Place, pointer: Pointer, checked: Checked) -> Relocation:
+def expected(place: Place, pointer: InitialPointer, checked: Checked) -> Relocation:
     """What ptxas has to ask the loader for."""
     target = checked.places.get(pointer.name)
     if target is None:

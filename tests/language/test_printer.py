@@ -16,7 +16,7 @@ from ptxspec.language.formatting import formatted
 from ptxspec.language.parser import parse
 from ptxspec.language.printer import operand, text_of
 from ptxspec.language.syntax import syntax
-from ptxspec.language.tree import Address, Name, Number, Real, placeless
+from ptxspec.language.tree import Address, Float, Name, Number, placeless
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
@@ -177,7 +177,7 @@ def test_long_lists_are_broken() -> None:
 
 
 def test_trees_made_by_programs() -> None:
-    assert operand(Number(255)) == "255" and operand(Real(0x3F800000, 32)) == "0f3F800000"
+    assert operand(Number(255)) == "255" and operand(Float(0x3F800000, 32)) == "0f3F800000"
     assert operand(Address(Name("%rd1"), -8)) == "[%rd1+-8]"
 
 

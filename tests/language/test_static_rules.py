@@ -579,7 +579,7 @@ def test_a_sentence_names_facts_the_page_and_what_the_checker_adds(monkeypatch: 
         return given >= LEAST[kind]
 
     assert has_enough("a", 3, (8, 1)) and not has_enough("b", 3, (8, 1))
-    assert has_enough.said("b", 3, (8, 1), who="f", words=["x", "y"]) == "f has 3 of 4, since 8.1; see x, y"
+    assert has_enough.message("b", 3, (8, 1), who="f", words=["x", "y"]) == "f has 3 of 4, since 8.1; see x, y"
     with pytest.raises(TermError, match="has_enough is stated twice"):
         static_rule("another")(has_enough.holds)
     monkeypatch.delitem(STATIC_RULES, "has_enough")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.language.parser_generator import MOST_NESTED, Assembly, Failed
+from ptxspec.language.parser_generator import MOST_NESTED, Assembly, ParseFailure
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Lexicon
-from ptxspec.literate.documents import DocumentError, Fence
-from ptxspec.literate.grammar import Choice, Literal, Optional, Reference, Repeated, Sequence, rules_of, words_of
+from ptxspec.literate.documents import DocumentError, FencedBlock
+from ptxspec.literate.grammar import Choice, Literal, Optional, Reference, Repetition, Sequence, rules_of, words_of
 
 WORDS = r"""
 blank = [ \n]+ | --[^\n]*
@@ -23,7 +23,7 @@ sign "a sign" = [-+*(),;:{}=]
 
 
 def words(text: str = WORDS) -> Lexicon:
-    return Lexicon(words_of(Fence("words", 10, text.strip() + "\n"), "page.md"))
+    return Lexicon(words_of(FencedBlock("words", 10, text.strip() + "\n"), "page.md"))
 
 
 class Built:
@@ -36,12 +36,12 @@ class Built:
 
 
 def assembled(text: str, built: str = "") -> Any:
-    rules = rules_of(Fence("grammar", 20, text), "page.md")
+    rules = rules_of(FencedBlock("grammar", 20, text), "page.md")
     lexicon = words()
     parser = Assembly(rules, lexicon, frozenset(built.split()), frozenset(), frozenset(), {}).assembled()
 
     def fail(at: int, rule: str, expected: str | None) -> None:
-        raise Failed(at, rule, expected)
+        raise ParseFailure(at, rule, expected)
 
     def read(source: str) -> Any:
         split = lexicon.split(source)
@@ -55,9 +55,9 @@ def assembled(text: str, built: str = "") -> Any:
 
 def test_rules() -> None:
     text = 'a "an a" = "(" x:b { "," x:b } ")"\n    | [ y:"z" ] c\n\nb = name\n'
-    a, b = rules_of(Fence("grammar", 7, text), "page.md")
+    a, b = rules_of(FencedBlock("grammar", 7, text), "page.md")
     assert (a.name, a.called, a.line, b.name, b.called, b.line) == ("a", "an a", 7, "b", None, 10)
-    more = Repeated(Sequence((Literal(",", None), Reference("b", "x"))))
+    more = Repetition(Sequence((Literal(",", None), Reference("b", "x"))))
     first = Sequence((Literal("(", None), Reference("b", "x"), more, Literal(")", None)))
     assert a.node == Choice((first, Sequence((Optional(Literal("z", "y")), Reference("c", None)))))
     assert b.node == Reference("name", None)
@@ -126,7 +126,7 @@ def test_what_is_read(rules: str, text: str, found: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_could_have_stood_there(rules: str, text: str, at: int, expected: str) -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ParseFailure) as caught:
         assembled(rules)(text)
     assert (caught.value.at, caught.value.expected) == (at, expected)
 
@@ -134,7 +134,7 @@ def test_what_could_have_stood_there(rules: str, text: str, at: int, expected: s
 def test_nesting_ends() -> None:
     read = assembled('a = "(" [ a ] ")"')
     assert read("(" * MOST_NESTED + ")" * MOST_NESTED) is None
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ParseFailure) as caught:
         read("(" * 10_000)
     assert caught.value.expected is None
 

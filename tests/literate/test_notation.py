@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ptxspec.literate.documents import DocumentError, Fence
+from ptxspec.literate.documents import DocumentError, FencedBlock
 from ptxspec.literate.notation import SyntaxLine, parse
 
 
 def lines(text: str) -> list[SyntaxLine]:
-    (found,) = parse([Fence("syntax", 10, text)], "page.md")
+    (found,) = parse([FencedBlock("syntax", 10, text)], "page.md")
     return found
 
 
@@ -46,7 +46,7 @@ def test_a_set_is_one_of_its_paragraph_or_stands_in_one_without_lines() -> None:
     assert mnemonics(text) == ["f.a.c", "f.b.c", "f.a.d", "f.b.d"]
     assert [line.line for line in lines(text)] == [10, 14]
     fences = ["f.x d;", "f.x d, a;\n.x = { .b };", ".x = { .a };"]
-    found = parse([Fence("syntax", 9 * i, text) for i, text in enumerate(fences)], "page.md")
+    found = parse([FencedBlock("syntax", 9 * i, text) for i, text in enumerate(fences)], "page.md")
     assert [[m for line in own for m, _ in line.mnemonics()] for own in found] == [["f.a"], ["f.b"], []]
 
 

@@ -12,7 +12,7 @@ import pytest
 import ptxspec
 from ptxspec.base.options import Engine
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.generate import aimed_matrix_cases, matrix_cases
 from ptxspec_workshop.record.families import AIMED_MATRICES, MATRICES
 
@@ -259,7 +259,7 @@ def test_both_engines_agree_on_every_form() -> None:
     """One warp of each product, and all of what moves matrices."""
     own = [form for form in every_form() if MATRICES.asks(form)]
     cases = [c for c in matrix_cases.small(own) if c.form.modifiers.get("order") != "sp"][::9]
-    exact, native = (Machine("hopper", engine).answers(cases) for engine in ("exact", "native"))
+    exact, native = (CachedMachine("hopper", engine).answers(cases) for engine in ("exact", "native"))
     assert len(cases) > 12
     for name in exact:
         assert np.array_equal(exact[name], native[name]), name

@@ -20,7 +20,7 @@ from ptxspec.query.arrays import Columns, evaluated
 from ptxspec.query.evaluate import Results, executed, executed_again, values_of_inputs
 from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.query.repeated import CachedFragment
-from ptxspec.terms.loops import Compiled
+from ptxspec.terms.loops import CompiledLoop
 from ptxspec.terms.types import Type
 
 ROWS = 24
@@ -314,7 +314,7 @@ def test_all_operands_of_a_form_in_chunks(monkeypatch: pytest.MonkeyPatch) -> No
     """As docs/how-to/check-results.md goes through them, here those of 16 bits: a checksum of chunks in two threads, which
     compile the form once between them."""
     made: list[Any] = []
-    monkeypatch.setattr(arrays, "Compiled", lambda *given: made.append(given) or Compiled(*given))
+    monkeypatch.setattr(arrays, "CompiledLoop", lambda *given: made.append(given) or CompiledLoop(*given))
 
     def chunk(first: int) -> int:
         operands = np.arange(first, first + 4096, dtype=np.uint32)

@@ -33,9 +33,9 @@ from ptxspec_workshop.mutation.planting import forget
 from ptxspec_workshop.site import drawing
 from ptxspec_workshop.site.corner_cases import RowError
 from ptxspec_workshop.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
-from ptxspec_workshop.site.drawing.asked import parsed
-from ptxspec_workshop.site.drawing.canvas import Canvas, Label
-from ptxspec_workshop.site.drawing.sources import Bit, Element, Run, parts, runs, sources
+from ptxspec_workshop.site.drawing.canvas import Canvas, TextLabel
+from ptxspec_workshop.site.drawing.request import parsed
+from ptxspec_workshop.site.drawing.sources import Bit, BitRun, RegisterElement, parts, runs, sources
 
 WORD = 0xFFFFFFFF
 #: bytes that one SVG may have
@@ -122,13 +122,13 @@ def test_permuted_bytes_are_those_of_numpy() -> None:
 def test_runs_are_as_long_as_they_can_be() -> None:
     a = [Bit("a", k) for k in range(4)]
     assert runs([*a, Bit("a", 3), Bit("a", 3), 0, 0, 1]) == [
-        Run(0, 4, a[0], 1),
-        Run(4, 2, a[3], 0),
-        Run(6, 2, 0, 0),
-        Run(8, 1, 1, 0),
+        BitRun(0, 4, a[0], 1),
+        BitRun(4, 2, a[3], 0),
+        BitRun(6, 2, 0, 0),
+        BitRun(8, 1, 1, 0),
     ]
-    assert runs(a[::-1]) == [Run(0, 4, a[3], -1)]
-    assert runs([Bit("a", 0), Bit("b", 1)]) == [Run(0, 1, Bit("a", 0), 0), Run(1, 1, Bit("b", 1), 0)]
+    assert runs(a[::-1]) == [BitRun(0, 4, a[3], -1)]
+    assert runs([Bit("a", 0), Bit("b", 1)]) == [BitRun(0, 1, Bit("a", 0), 0), BitRun(1, 1, Bit("b", 1), 0)]
 
 
 @pytest.mark.parametrize("text", ["add.u32 d, a, b;", "not.b32 d, a;", "and.b32 d, a, b;", "popc.b32 d, a;"])
@@ -236,7 +236,7 @@ def test_loads_take_the_bytes_that_numpy_takes() -> None:
 
 def test_elements_are_those_of_numpy() -> None:
     """NumPy's halves depend on their own place alone, and so does the drawing."""
-    halves = [Element(name, low, low + 15) for name in "ab" for low in (0, 16)]
+    halves = [RegisterElement(name, low, low + 15) for name in "ab" for low in (0, 16)]
 
     def numpy_sum(values: dict[str, int]) -> dict[str, int]:
         a, b = (np.array([values[n]], "<u4").view(np.float16) for n in "ab")
@@ -245,7 +245,7 @@ def test_elements_are_those_of_numpy() -> None:
 
     text = "add.f16x2 d, a, b;"
     operands, _, function = bits.ports(text, parsed([]))
-    made = [Element("d", 0, 15), Element("d", 16, 31)]
+    made = [RegisterElement("d", 0, 15), RegisterElement("d", 16, 31)]
     assert parts(function, operands, halves, made) == parts(numpy_sum, operands, halves, made)
     with pytest.raises(ValueError, match="depend on no operand"):
         parts(lambda values: {"d": 7}, operands, halves, made)
@@ -473,7 +473,7 @@ def test_a_drawing_without_words_is_refused() -> None:
 def test_labels_do_not_overlap() -> None:
     canvas = Canvas()
     before = canvas.y
-    canvas.labels([Label(20, "31…24"), Label(24, "31"), Label(120, "7…0")])
+    canvas.labels([TextLabel(20, "31…24"), TextLabel(24, "31"), TextLabel(120, "7…0")])
     texts = [e for e in canvas.root if e.tag == "text"]
     assert canvas.y > before + 14 and len({e.get("y") for e in texts}) == 2
 

@@ -30,8 +30,9 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from ptxspec.language import gaps
 from ptxspec.pages import anchors
+from ptxspec_workshop.site import cuda_names
 from ptxspec_workshop.site.export import isa
-from ptxspec_workshop.site.finding import cuda_names, forms_data, general_index, marks, search_data, sections, things
+from ptxspec_workshop.site.finding import forms_data, general_index, marks, search_data, sections, things
 
 STATIC = Path(search_data.__file__).parents[1] / "static"
 #: a search finds its page first so often, in so many milliseconds, with so many bytes loaded

@@ -15,7 +15,7 @@ pytest.importorskip("sphinx")
 from building import build
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.literate.documents import Fence
+from ptxspec.literate.documents import FencedBlock
 from ptxspec.literate.notation import parse
 from ptxspec.pages import syntax_summary
 from ptxspec.pages.register import anchor
@@ -33,7 +33,7 @@ INSTRUCTIONS = "ptxspec.spec.instructions"
 
 
 def shown(text: str) -> list[str]:
-    (lines,) = parse([Fence("syntax", 1, text)], "page")
+    (lines,) = parse([FencedBlock("syntax", 1, text)], "page")
     return [str(s) for s in syntax_summary.shapes(lines)]
 
 
@@ -70,7 +70,7 @@ def test_a_summary_leaves_out_no_modifier_and_is_short() -> None:
     assert not syntax_summary.helps(availability_table.lines(f"{INSTRUCTIONS}.integer.bfe"))
 
 
-def pattern(shape: syntax_summary.Shape, sets: dict[str, list[str]]) -> re.Pattern[str]:
+def pattern(shape: syntax_summary.SummaryLine, sets: dict[str, list[str]]) -> re.Pattern[str]:
     """What the mnemonics of a line of a summary look like."""
     found = re.escape(shape.opcode)
     for place in shape.places:

@@ -224,7 +224,7 @@ def test_what_was_computed_before_is_shown_with_its_day(monkeypatch: pytest.Monk
     assert "Computed on 2026-11-26" in evidence_section.markdown(BFE, page, rows)
     here = {"opcode": "bfe", "mnemonic": "computed here"}
     assert precomputed.rows([here]) == [here]
-    late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    late = identity_tables.VerdictSource(tmp_path / "verdicts.json", 0.0)
     assert late.status(claim) == claim.expected and late.dates == {"2026-11-26"}
     assert late.status(claim._replace(assume="a != 7")) == identity_tables.UNCHECKED
 
@@ -309,17 +309,17 @@ def test_every_word_says_what_it_means() -> None:
 
 def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> None:
     claim = identity_tables.Identity("t", "not.b32 d, a;", "xor.b32 d, a, -1;", None, "portable", "proved", __file__, 1)
-    late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    late = identity_tables.VerdictSource(tmp_path / "verdicts.json", 0.0)
     assert late.status(claim) == identity_tables.UNCHECKED
     assert identity_tables.verdict_text(late.verdict(claim), "proved").startswith(
         "not run in this build; stated as proved"
     )
-    assert identity_tables.Judge(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
-    assert identity_tables.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
+    assert identity_tables.VerdictSource(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
+    assert identity_tables.VerdictSource(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
 
 
 def test_an_instruction_shows_the_identities_that_are_about_it_and_links_to_the_others(tmp_path: Path) -> None:
-    judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    judge = identity_tables.VerdictSource(tmp_path / "verdicts.json", 0.0)
     module = "ptxspec.spec.instructions.integer.add"
     found = identity_tables.of_page(module)
     table, links = identity_tables.markdown(module, judge, "spec/instructions/integer/add").split(" more:")
@@ -335,7 +335,7 @@ def test_an_instruction_shows_the_identities_that_are_about_it_and_links_to_the_
 
 
 def test_an_identity_shows_its_verdict_first_and_leads_to_where_it_is_stated(tmp_path: Path) -> None:
-    judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    judge = identity_tables.VerdictSource(tmp_path / "verdicts.json", 0.0)
     stated = [i for i in identity_tables.identities() if i.path.endswith("bits-and-shifts.md")]
     head, _, first = identity_tables.rows(stated[:1], judge, "spec/instructions/integer/bfe").splitlines()[1:4]
     verdict = identity_tables.verdict_text(judge.verdict(stated[0]), "proved")

@@ -442,7 +442,7 @@ def test_the_ledger_counts_forms_that_need_a_choice() -> None:
     assert counts[f"interpretations: {ledger.NEEDS_CHOICE}"] == 1 and counts["interpretations yes"] == 1
     assert shown.outcome(ledger.NEEDS_CHOICE) is None
     form = APPROXIMATE[0]
-    text = shown.told("interpretations", [form], {form.mnemonic: {"interpretations": ledger.NEEDS_CHOICE}})
+    text = shown.cell_of("interpretations", [form], {form.mnemonic: {"interpretations": ledger.NEEDS_CHOICE}})
     assert text == f"[{ledger.NEEDS_CHOICE}]{{.gap}} for 1"
 
 

@@ -28,12 +28,12 @@ BY_NAME = {f.instruction: f for f in multifunction_operands.FUNCTIONS}
 every_function = pytest.mark.parametrize("function", multifunction_operands.FUNCTIONS, ids=lambda f: f.instruction)
 
 
-def columns(function: multifunction_operands.Function) -> list[np.ndarray]:
+def columns(function: multifunction_operands.MultifunctionInstruction) -> list[np.ndarray]:
     kept = [f"{function.kind}{j}" for j in range(2)]
     return [ANSWERS.samples[name] for name in kept if name in ANSWERS.samples]
 
 
-def rows(function: multifunction_operands.Function, step: int) -> list[tuple[dict[str, int], int]]:
+def rows(function: multifunction_operands.MultifunctionInstruction, step: int) -> list[tuple[dict[str, int], int]]:
     """Every step-th sample: the operands by name, and what the GPU gave."""
     answers = ANSWERS.answers[function.instruction]
     taken = [column[::step].tolist() for column in (*columns(function), answers)]
@@ -53,7 +53,9 @@ def test_the_answers_are_those_of_a_gpu_for_every_function() -> None:
 
 
 @every_function
-def test_compiled_definitions_give_the_sample_answers(function: multifunction_operands.Function) -> None:
+def test_compiled_definitions_give_the_sample_answers(
+    function: multifunction_operands.MultifunctionInstruction,
+) -> None:
     (run,) = checksums.compiled([function])
     got, want = run(columns(function)), ANSWERS.answers[function.instruction]
     wrong = np.flatnonzero(got != want)
@@ -63,7 +65,7 @@ def test_compiled_definitions_give_the_sample_answers(function: multifunction_op
 
 
 @every_function
-def test_exact_evaluation_gives_the_sample_answers(function: multifunction_operands.Function) -> None:
+def test_exact_evaluation_gives_the_sample_answers(function: multifunction_operands.MultifunctionInstruction) -> None:
     term = function.meaning.results[0].values[0]
     for values, want in rows(function, 5):
         assert evaluate(term, values) == want, values
@@ -81,7 +83,9 @@ def test_formulas_give_the_sample_answers(name: str) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("number", "function"), list(enumerate(multifunction_operands.FUNCTIONS)), ids=list(BY_NAME))
-def test_a_block_has_the_checksum_of_the_answers(number: int, function: multifunction_operands.Function) -> None:
+def test_a_block_has_the_checksum_of_the_answers(
+    number: int, function: multifunction_operands.MultifunctionInstruction
+) -> None:
     """One block of 2^23 operands each, among those whose results vary; `--compare` looks at all."""
     block = 120 + number * 3 % 16
     assert checksums.differing(function, ANSWERS.blocks[function.instruction], [block]) == []

@@ -11,7 +11,7 @@ import pytest
 
 from ptxspec.language.forms import registry
 from ptxspec.terms.core import HERE, TermError, variable
-from ptxspec.terms.lanes import Judge, Lanes, Parted, Unfit
+from ptxspec.terms.lanes import Judge, Lanes, Parted, UnfitLanes
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
 
 OPCODES = ("div", "rcp", "sqrt", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh")
@@ -81,7 +81,7 @@ def test_operands_of_double_precision_are_not_asked_side_by_side() -> None:
         f for one in form for r in one.meaning(next(iter(one.absences))).results for f in freedoms_in(*r.values)
     ]
     wide = next(f for f in freedoms if f.attrs[1] == 64 and isinstance(f.attrs[4], Approximation))
-    with pytest.raises(Unfit):
+    with pytest.raises(UnfitLanes):
         Judge(wide)
 
 
@@ -113,7 +113,7 @@ def test_numbers_beyond_double_precision_are_not_known() -> None:
     with pytest.raises(Parted) as parts:
         bool(product > huge)
     assert not parts.value.true.any() and not parts.value.false.any()
-    with pytest.raises((Unfit, Parted)):
+    with pytest.raises((UnfitLanes, Parted)):
         bool(2 ** product.each("floor_log2") > huge)
     with pytest.raises(ZeroDivisionError):
         huge / 0
@@ -130,7 +130,7 @@ def test_powers_of_intervals_are_enclosed() -> None:
     found = 2**between
     assert found.low.tolist() == [0.0, 2.0**-4, 2.0**1000, 2.0**1000]
     assert found.high[1:].tolist() == [16.0, inf, inf] and found.high[0] > 0
-    with pytest.raises(Unfit):
+    with pytest.raises(UnfitLanes):
         2 ** _known(0.5, 0.25)
 
 

@@ -115,7 +115,7 @@ def test_the_oldest_go_where_there_is_no_room(folder: Path, monkeypatch: pytest.
         object_code.keep(name, bytes(100), 1.0)
         os.utime(folder / f"{name}.o", (i, i))
         assert sum(p.stat().st_size for p in folder.iterdir()) <= object_code.ROOM
-    assert [object_code.found(name) is not None for name in names] == [False, False, True, True, True, True]
+    assert [object_code.load(name) is not None for name in names] == [False, False, True, True, True, True]
 
 
 def test_parts_of_a_name_are_kept_apart() -> None:

@@ -11,7 +11,7 @@ from ptxspec.evidence.compare.interpretations import compare
 from ptxspec.terms import python_code
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.exact import NoChoice, evaluate, refuse
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import lookup, low_bits, quotient, remainder, root, select, sign_extend, unspecified
 
@@ -19,7 +19,7 @@ A, B, P = variable("a", 8), variable("b", 8), truth_variable("p")
 
 
 def written(term: Any) -> Any:
-    script = Script(lambda name: name)
+    script = PythonScript(lambda name: name)
     return script.function(["choose", "a", "b", "p"], script.value(term))
 
 

@@ -18,10 +18,10 @@ from ptxspec.machine.module import Module
 
 
 @dataclass(frozen=True)
-class Configured:
+class ConfiguredNumbaKernel:
     """A kernel with the shape of its launches: call it with the kernel's arguments."""
 
-    kernel: Kernel
+    kernel: NumbaKernel
     grid: int | Sequence[int]
     block: int | Sequence[int]
     dynamic_shared: int = 0
@@ -36,7 +36,7 @@ class Configured:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class NumbaKernel:
     """A function that Numba compiled: `kernel[grid, block](…)` launches it, `kernel[grid, block, None, bytes]` with so many bytes
     of dynamic shared memory, as Numba has it."""
 
@@ -44,14 +44,16 @@ class Kernel:
     ptx: str
     module: Module
 
-    def __getitem__(self, shape: tuple[Any, ...]) -> Configured:
+    def __getitem__(self, shape: tuple[Any, ...]) -> ConfiguredNumbaKernel:
         grid, block, *rest = shape
         if any(rest[:1]):
             raise TypeError("there are no streams here: a launch has ended when it returns")
-        return Configured(self, grid, block, rest[1] if len(rest) > 1 else 0)
+        return ConfiguredNumbaKernel(self, grid, block, rest[1] if len(rest) > 1 else 0)
 
 
-def compiled(function: Callable[..., Any], signature: Any, target: tuple[int, int] = (9, 0), **options: Any) -> Kernel:
+def compiled(
+    function: Callable[..., Any], signature: Any, target: tuple[int, int] = (9, 0), **options: Any
+) -> NumbaKernel:
     """A Python function compiled by Numba as a kernel for a target, and loaded. `signature` is Numba's, such as
     "void(float32[:], int64)"; `options` are those of `numba.cuda.compile_ptx`, such as `fastmath`. Raises PtxError if the
     specification does not take what Numba prints, and what Numba raises; ImportError without Numba."""
@@ -60,7 +62,7 @@ def compiled(function: Callable[..., Any], signature: Any, target: tuple[int, in
     ptx, _ = cuda.compile_ptx(function, signature, cc=target, abi="numba", device=False, **options)
     module = ptxspec.load(ptx, f"{function.__name__}.ptx")
     (name,) = module.kernels
-    return Kernel(name, ptx, module)
+    return NumbaKernel(name, ptx, module)
 
 
 def flattened(arg: Any) -> list[Any]:
@@ -77,5 +79,5 @@ def flattened(arg: Any) -> list[Any]:
         counts = map(np.int64, (*arg.shape, *arg.strides))
         return [np.uint64(0), np.uint64(0), np.int64(arg.size), np.int64(arg.itemsize), in_order, *counts]
     if isinstance(arg, tuple):
-        return [part for one in arg for part in flattened(one)]
+        return [part for element in arg for part in flattened(element)]
     return [arg]

@@ -72,13 +72,13 @@ def _taken(args: Sequence[Any] | ctypes.Array[Any], count: int) -> list[Any]:
     """The first so many arguments. Raises TypeError if there are fewer."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise TypeError(f"n_args is a number of arguments, not {count!r}")
-    found = []
+    arguments = []
     for i in range(count):
         try:
-            found.append(args[i])
+            arguments.append(args[i])
         except IndexError:
             raise TypeError(f"n_args is {count}, and args has {i}") from None
-    return found
+    return arguments
 
 
 def _parameters(kernel: Kernel, args: Sequence[Any]) -> list[bytes]:
@@ -93,7 +93,7 @@ def _parameters(kernel: Kernel, args: Sequence[Any]) -> list[bytes]:
     return [(int(v or 0) & (1 << 8 * n) - 1).to_bytes(n, "little") for v, n in zip(values, sizes, strict=True)]
 
 
-class Library:
+class TinygradLibrary:
     """What stands for the library that a driver binds: `ptx_run`, over the buffers in the driver's own table of what it has
     allocated, an address of this process for each. So every allocation has its bounds, and one that is gone is not reached.
     `how` is what `Module.launch` takes beside a launch's shape and arguments, such as `profile`."""
@@ -151,8 +151,8 @@ def _device(arch: str, how: Mapping[str, Any]) -> Callable[[str], Any]:
         """Buffers are pointers into the device's memory. What is freed is gone at once: whoever still uses it is found."""
 
         def _alloc(self, size: int, options: Any) -> ptxspec.Pointer:
-            found: ptxspec.Pointer = self.dev.memory.allocate(size)
-            return found
+            pointer: ptxspec.Pointer = self.dev.memory.allocate(size)
+            return pointer
 
         def _free(self, opaque: ptxspec.Pointer, options: Any) -> None:
             opaque.memory.free(opaque)
@@ -169,7 +169,7 @@ def _device(arch: str, how: Mapping[str, Any]) -> Callable[[str], Any]:
         def _transfer(self, dest: ptxspec.Pointer, src: ptxspec.Pointer, sz: int, src_dev: Any, dest_dev: Any) -> None:
             dest.memory.view(dest, np.uint8, sz)[:] = src.memory.view(src, np.uint8, sz)
 
-    class Program:
+    class TinygradProgram:
         """A kernel that is loaded."""
 
         def __init__(self, dev: Any, obj: Any):
@@ -190,7 +190,7 @@ def _device(arch: str, how: Mapping[str, Any]) -> Callable[[str], Any]:
             # devices reach one another's memory, so that their addresses are apart
             number = int(device.partition(":")[2] or 0)
             self.memory = ptxspec.Memory(base=(1 + number) << 44)
-            super().__init__(device, Pieces(self), [PTXRenderer], Program, arch=arch)
+            super().__init__(device, Pieces(self), [PTXRenderer], TinygradProgram, arch=arch)
 
     return CUDADevice
 

@@ -26,10 +26,10 @@ _HINTS = ("16", "1")
 
 
 @dataclass(frozen=True)
-class Configured:
+class ConfiguredTritonKernel:
     """A kernel with its grid: call it with the kernel's arguments, without those that were constants when it was compiled."""
 
-    kernel: Kernel
+    kernel: TritonKernel
     grid: int | Sequence[int]
 
     def __call__(self, *args: Any, **how: Any) -> Outcome:
@@ -38,14 +38,14 @@ class Configured:
         kernel = self.kernel
         programs = self.grid if isinstance(self.grid, int) else math.prod(self.grid)
         # Triton's own parameters: what the programs work in, and what a profiler writes
-        own = [np.zeros(kernel.scratch * programs, np.uint8) if kernel.scratch else np.uint64(0), np.uint64(0)]
+        scratch = [np.zeros(kernel.scratch * programs, np.uint8) if kernel.scratch else np.uint64(0), np.uint64(0)]
         return kernel.module.launch(
-            kernel.name, self.grid, 32 * kernel.warps, [*args, *own], dynamic_shared=kernel.shared, **how
+            kernel.name, self.grid, 32 * kernel.warps, [*args, *scratch], dynamic_shared=kernel.shared, **how
         )
 
 
 @dataclass(frozen=True)
-class Kernel:
+class TritonKernel:
     """What Triton made of a function: `kernel[grid](…)` launches it. `shared` and `scratch` are bytes for each CTA, of dynamic
     shared memory and of global memory."""
 
@@ -60,21 +60,21 @@ class Kernel:
         """The loaded text. Raises PtxError if the specification does not take what Triton printed."""
         return ptxspec.load(self.ptx, f"{self.name}.ptx")
 
-    def __getitem__(self, grid: int | Sequence[int]) -> Configured:
-        return Configured(self, grid)
+    def __getitem__(self, grid: int | Sequence[int]) -> ConfiguredTritonKernel:
+        return ConfiguredTritonKernel(self, grid)
 
     def keep(self, path: str | Path) -> None:
         """Write the kernel into a file, for `kept`."""
         write_whole(Path(path), (json.dumps(asdict(self), indent=1) + "\n").encode())
 
 
-def kept(path: str | Path) -> Kernel:
+def kept(path: str | Path) -> TritonKernel:
     """The kernel in a file that `Kernel.keep` wrote. Triton is not needed. Raises OSError, and TypeError or ValueError for what
     is no such file."""
-    return Kernel(**json.loads(Path(path).read_text()))
+    return TritonKernel(**json.loads(Path(path).read_text()))
 
 
-def compiled(function: Any, signature: str, target: int = 80, **options: Any) -> Kernel:
+def compiled(function: Any, signature: str, target: int = 80, **options: Any) -> TritonKernel:
     """A function marked `triton.jit` compiled by Triton for a target, 80 for sm_80. `signature` is that of
     `triton.tools.compile`: for each parameter its type or, for a constant, its value, such as "*fp32:16, *fp32:16, i32, 256",
     where ":16" promises a multiple of 16 and ":1" the value 1. `options` are Triton's, such as `num_warps` and `num_stages`.
@@ -93,7 +93,7 @@ def compiled(function: Any, signature: str, target: int = 80, **options: Any) ->
             f"a program of {facts.name} is {facts.num_ctas} CTAs: clusters of Triton's are not launched here"
         )
     scratch = -(-facts.global_scratch_size // facts.global_scratch_align) * facts.global_scratch_align
-    return Kernel(facts.name, made.asm["ptx"], facts.num_warps, facts.shared, scratch)
+    return TritonKernel(facts.name, made.asm["ptx"], facts.num_warps, facts.shared, scratch)
 
 
 def _read(names: Sequence[str], signature: str) -> tuple[dict[str, str], dict[str, Any], dict[tuple[int], Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 
 _JOBS = click.option(
     "--jobs", type=click.IntRange(1, 4096), help="Worker processes on this machine. Default: one for each processor."
@@ -25,6 +25,6 @@ def where_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def command(*given: Any, jobs: int | None, scheduler: str | None, **more: Any) -> Any:
-        return function(*given, where=Where(jobs, scheduler), **more)
+        return function(*given, where=WorkerOptions(jobs, scheduler), **more)
 
     return _JOBS(_SCHEDULER(command))

@@ -39,7 +39,7 @@ class MissingDask(Exception):
     """A scheduler's address was given where Dask is not installed."""
 
 
-class Where(NamedTuple):
+class WorkerOptions(NamedTuple):
     """Who does the work: `jobs` processes of this machine (as many as it has processors, if None), or the workers of the Dask
     scheduler at an address such as "tcp://10.0.0.1:8786"."""
 
@@ -47,7 +47,7 @@ class Where(NamedTuple):
     scheduler: str | None = None
 
 
-class Outcome(NamedTuple):
+class ItemOutcome(NamedTuple):
     """What became of an item. `known` says that it is of a journal and was not done again."""
 
     name: str
@@ -58,11 +58,11 @@ class Outcome(NamedTuple):
 def run(
     judge: Callable[[T], Any],
     items: Iterable[tuple[str, T]],
-    where: Where = Where(),
+    where: WorkerOptions = WorkerOptions(),
     *,
     seconds: float | None = None,
     journal: Journal | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[ItemOutcome]:
     """judge(item) for items with their names, in the order in which they are done. The judge is a function that other processes
     can import by its name; each call runs in a process of its worker's, which goes on if the call ends it. Such an item is tried
     once more, as something else may have ended the process; if it ends that one too, or takes more than `seconds`, its outcome
@@ -81,19 +81,23 @@ def run(
                 if name is None:
                     more = False
                 elif journal is not None and name in journal.known:
-                    yield Outcome(name, journal.known[name], True)
+                    yield ItemOutcome(name, journal.known[name], True)
                 else:
-                    waiting[executor.submit(_asked, judge, item, seconds)] = name
+                    waiting[executor.submit(_judged, judge, item, seconds)] = name
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 name, reply = waiting.pop(future), _reply(future)
                 if journal is not None:
                     journal.add(name, reply)
-                yield Outcome(name, reply)
+                yield ItemOutcome(name, reply)
 
 
 def values(
-    judge: Callable[[T], R], items: Iterable[tuple[str, T]], where: Where = Where(), *, journal: Journal | None = None
+    judge: Callable[[T], R],
+    items: Iterable[tuple[str, T]],
+    where: WorkerOptions = WorkerOptions(),
+    *,
+    journal: Journal | None = None,
 ) -> Iterator[R]:
     """What judge(item) returns for each item, in the order in which they are done: for work in which nothing may go wrong. Raises
     what the judge raises, with where it did in a note, and ChildProcessError for an item that ends its process."""
@@ -107,7 +111,7 @@ def values(
         yield value
 
 
-def _asked(judge: Callable[[T], Any], item: T, seconds: float | None) -> Reply:
+def _judged(judge: Callable[[T], Any], item: T, seconds: float | None) -> Reply:
     """Runs in a thread of a worker, on this machine or another, which has a process of its own."""
     if not hasattr(_own, "process"):
         _own.process = Process()
@@ -129,11 +133,11 @@ def _reply(future: Future[Reply]) -> Reply:
 
 
 @contextmanager
-def _executor(where: Where) -> Iterator[tuple[Executor, Callable[[], int]]]:
+def _executor(where: WorkerOptions) -> Iterator[tuple[Executor, Callable[[], int]]]:
     """Who takes work, and a function that says for how many items there is room now."""
     if where.scheduler is not None:
-        with _dask(where.scheduler) as found:
-            yield found
+        with _dask(where.scheduler) as dask_executor:
+            yield dask_executor
         return
     jobs = where.jobs or os.cpu_count() or 1
     processes: list[Process] = []

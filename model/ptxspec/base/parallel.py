@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ptxspec.base.campaigns import Where, values
+from ptxspec.base.campaigns import WorkerOptions, values
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def on_all_cores(function: Callable[[T], R], items: Sequence[T], where: Where = Where()) -> Iterator[R]:
+def on_all_cores(function: Callable[[T], R], items: Sequence[T], where: WorkerOptions = WorkerOptions()) -> Iterator[R]:
     """function(item) for each item, in the order in which they are done; here and now, if there is one item or one processor,
     unless `where` says who does it. The function must be importable by name. Raises what it raises, and ChildProcessError where
     a process ended under it."""

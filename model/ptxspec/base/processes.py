@@ -42,7 +42,7 @@ class Reply(NamedTuple):
     message: str = ""
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """What came of a program: how it ended, and what it wrote. `late` says that it did not end in time, and `wrote_much` that it
     wrote more than anybody reads: it was ended then."""
 
@@ -52,7 +52,7 @@ class Ran(NamedTuple):
     wrote_much: bool = False
 
 
-def ran(command: Sequence[str], seconds: float, most: int = MOST_OUTPUT) -> Ran:
+def run_program(command: Sequence[str], seconds: float, most: int = MOST_OUTPUT) -> ProgramResult:
     """Run a program that may do anything: both of its outputs are read, to so many bytes. It and what it has begun are ended
     after so many seconds. Raises OSError for what cannot be run."""
     with subprocess.Popen(
@@ -79,7 +79,7 @@ def ran(command: Sequence[str], seconds: float, most: int = MOST_OUTPUT) -> Ran:
         finally:
             timer.cancel()
             _kill(process)  # and what it has left behind
-    return Ran(status, output[:most], late.is_set(), len(output) > most)
+    return ProgramResult(status, output[:most], late.is_set(), len(output) > most)
 
 
 class Process:
@@ -179,8 +179,8 @@ class Process:
         if self._words is None:
             return ""
         self._words.seek(0)
-        said = self._words.read().decode(errors="backslashreplace").strip()[-LAST_WORDS:]
-        return f": {said}" if said else ""
+        message = self._words.read().decode(errors="backslashreplace").strip()[-LAST_WORDS:]
+        return f": {message}" if message else ""
 
 
 def importable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -191,8 +191,8 @@ def importable(function: Callable[..., Any]) -> Callable[..., Any]:
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     if spec is None:
         raise ValueError(f"other processes cannot import {function.__qualname__}, which stands in a script")
-    found: Callable[..., Any] = getattr(importlib.import_module(spec.name), function.__qualname__)
-    return found
+    imported: Callable[..., Any] = getattr(importlib.import_module(spec.name), function.__qualname__)
+    return imported
 
 
 def portable(error: BaseException) -> BaseException:

@@ -41,12 +41,12 @@ def counted(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """What a campaign may call with the items that are done and those in which something was found: it shows them on the standard
     error while the context lasts, if that is a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, found: None
+        yield lambda done, findings: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.completed} {task.description}, {task.fields[found]} findings"))
+    columns = (SpinnerColumn(), TextColumn("{task.completed} {task.description}, {task.fields[findings]} findings"))
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(what, found=0, total=None)
-        yield lambda done, found: bars.update(task, completed=done, found=found)
+        task = bars.add_task(what, findings=0, total=None)
+        yield lambda done, findings: bars.update(task, completed=done, findings=findings)

@@ -135,10 +135,10 @@ def _is_private(group: int) -> bool:
     import pwd
 
     try:
-        user, own = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        user, members = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:
         return False
-    return user.pw_gid == group and own.gr_name == user.pw_name and not set(own.gr_mem) - {user.pw_name}
+    return user.pw_gid == group and members.gr_name == user.pw_name and not set(members.gr_mem) - {user.pw_name}
 
 
 def check_writable(path: Path | None) -> None:
@@ -219,13 +219,13 @@ def _sealed(data: bytes, key: bytes) -> bytes:
     return _MARK + key + hashlib.sha256(data).digest() + data
 
 
-def _unsealed(found: bytes, key: bytes) -> bytes:
+def _unsealed(sealed: bytes, key: bytes) -> bytes:
     """Raises ValueError for what is not whole, or of another key."""
     import hashlib
 
     head = _MARK + key
-    data = found[len(head) + _DIGEST :]
-    if not found.startswith(head) or found[len(head) : len(head) + _DIGEST] != hashlib.sha256(data).digest():
+    data = sealed[len(head) + _DIGEST :]
+    if not sealed.startswith(head) or sealed[len(head) : len(head) + _DIGEST] != hashlib.sha256(data).digest():
         raise ValueError("the file is damaged, or out of date")
     return data
 

@@ -13,10 +13,10 @@ def loaded(text: str) -> Any:
     """The value of a text of JSON as RFC 8259 has it, in which no name stands twice in an object. Raises ValueError."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             raise ValueError("a name stands twice in an object")
-        return found
+        return members
 
     def refused(name: str) -> Any:
         raise ValueError(f"{name} is no number")
@@ -57,13 +57,13 @@ def typed(value: Any, kind: Any, where: str) -> Any:
     if kind is Any:
         return value
     if origin in (Union, types.UnionType):
-        for one in inner:
+        for alternative in inner:
             try:
-                return typed(value, one, where)
+                return typed(value, alternative, where)
             except ValueError:
                 continue
     elif origin is Literal:
-        if any(type(value) is type(one) and value == one for one in inner):
+        if any(type(value) is type(literal) and value == literal for literal in inner):
             return value
     elif origin is tuple and isinstance(value, list):
         each = [inner[0]] * len(value) if inner[-1] is ... else inner
@@ -90,18 +90,18 @@ def difference(was: Any, now: Any, where: str) -> str:
     if isinstance(was, dict):
         if list(was) != list(now):
             return f"{where} has the fields {_shown(list(was))}, and should have {_shown(list(now))}"
-        return next((said for n in was if (said := difference(was[n], now[n], f"{where}.{n}"))), "")
+        return next((text for n in was if (text := difference(was[n], now[n], f"{where}.{n}"))), "")
     if isinstance(was, list):
         if len(was) != len(now):
             return f"{where} has {len(was)} elements, and should have {len(now)}"
         pairs = enumerate(zip(was, now, strict=True))
-        return next((said for i, (a, b) in pairs if (said := difference(a, b, f"{where}[{i}]"))), "")
+        return next((text for i, (a, b) in pairs if (text := difference(a, b, f"{where}[{i}]"))), "")
     return "" if was == now else f"{where} was {_shown(was)}, and is {_shown(now)}"
 
 
 def _named(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        return " or ".join(repr(one) for one in get_args(kind))
+        return " or ".join(repr(value) for value in get_args(kind))
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
 
 

@@ -106,9 +106,9 @@ def status_of(call: Callable[[], Any], words: list[str]) -> int:
         _drop_output()
         return NOBODY_READS
     except (Failed, OSError) as error:  # the failure could not be told either
-        said = error.message if isinstance(error, Failed) else f"cannot write the output: {error.strerror or error}"
+        message = error.message if isinstance(error, Failed) else f"cannot write the output: {error.strerror or error}"
         with suppress(Failed, OSError):
-            say(said, err=True)
+            say(message, err=True)
         _drop_output()
         return FAILED
 

@@ -30,13 +30,13 @@ def extents(option: str, text: str) -> tuple[int, ...]:
 
 def arguments(texts: tuple[str, ...]) -> list[Any]:
     """The values of a launch's arguments: NumPy scalars and arrays. Fails for a text that is none."""
-    found: list[Any] = []
+    values: list[Any] = []
     left = MOST_BYTES
     for i, text in enumerate(texts):
         value = _argument(text, i, left)
-        found.append(value)
+        values.append(value)
         left -= value.nbytes if getattr(value, "ndim", 0) else 0
-    return found
+    return values
 
 
 def _argument(text: str, index: int, room: int) -> Any:
@@ -136,8 +136,8 @@ def _file(path: str, what: str, room: int) -> np.ndarray:
             if size > os.fstat(file.fileno()).st_size - file.tell():
                 raise Failed(f"{what}: {path}: it is shorter than its header says", "file")
             file.seek(0)
-            found: np.ndarray = np.load(file, allow_pickle=False)
-            return found
+            array: np.ndarray = np.load(file, allow_pickle=False)
+            return array
     except OSError as error:
         raise Failed(f"{what}: {path}: {error.strerror or error}", "file") from None
     except (ValueError, EOFError, TypeError, SyntaxError, RecursionError) as error:

@@ -10,17 +10,17 @@ from ptxspec.cli.sides import runs
 from ptxspec.query.texts import line_of
 
 
-def show(found: Any, why: Any) -> None:
+def show(counterexample: Any, why: Any) -> None:
     """Print a counterexample, and its causes."""
-    for shown, value, name in runs(found.inputs):
-        say("  " + line_of(shown, value, found.types[name]))
-    for choice in found.choices:
+    for shown, value, name in runs(counterexample.inputs):
+        say("  " + line_of(shown, value, counterexample.types[name]))
+    for choice in counterexample.choices:
         say("  " + choice_line(choice))
     for cause in why.causes:
         say(f"  cause: {cause.name}: {cause.detail}", fg="yellow")
     if why.holds_if:
         say(f"  the claim holds if {why.holds_if}", fg="green")
-    for title, steps in (("left", found.left), ("right", found.right)):
+    for title, steps in (("left", counterexample.left), ("right", counterexample.right)):
         say(f"  {title}:")
         for step in steps:
             for line in step_lines(step):

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import Failed, asked_rightly
+from ptxspec.cli.failures import Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 
 
@@ -29,7 +29,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: boo
     Exit status 0 if the results are printed, 1 if the text is wrong, an instruction has an effect or a result that PTX
     leaves open is needed, 2 if an operand does not fit.
     """
-    with asked_rightly():
+    with user_errors():
         from ptxspec.query.evaluate import executed
         from ptxspec.query.fragments import read_fragment
         from ptxspec.query.texts import operands_of
@@ -79,8 +79,8 @@ def _show(read: Any, results: Any, profile: str) -> None:
     for name, bits in results.items():
         type = read.left[name]
         lines.append(line_of(name, bits, type, type.width))
-        (first, own), *others = labelled(bits, type, type.width)
-        rows.append([name, str(type), f"{own} ({first})", *(f"{value} ({label})" for label, value in others)])
+        (first, text), *others = labelled(bits, type, type.width)
+        rows.append([name, str(type), f"{text} ({first})", *(f"{value} ({label})" for label, value in others)])
     longest = max(map(len, rows), default=0)
     table(("", "type", "value", *[""] * (longest - 3)), [row + [""] * (longest - len(row)) for row in rows], lines)
     for choice in results.chosen:

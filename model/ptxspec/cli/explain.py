@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import Failed, asked_rightly
+from ptxspec.cli.failures import Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
@@ -32,7 +32,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, 
 
     Operands are written as for eval. With --depth 2 or more, the output includes the functions that a definition calls.
     """
-    with asked_rightly():
+    with user_errors():
         from ptxspec.query.explaining import explained
         from ptxspec.query.fragments import read_fragment
         from ptxspec.query.texts import operands_of
@@ -40,13 +40,13 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, 
 
         read = read_fragment(fragment)
         try:
-            found = explained(read, operands_of(read, operands), profile, depth)
+            explanation = explained(read, operands_of(read, operands), profile, depth)
         except NoChoice as error:
             raise Failed(f"{error}, which the profile {profile} leaves open", "open") from None
     if as_json:
-        put_json(found.as_dict())
+        put_json(explanation.as_dict())
     else:
-        for step in found.steps:
+        for step in explanation.steps:
             _show(step, profile)
 
 

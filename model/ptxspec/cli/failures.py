@@ -29,12 +29,12 @@ class Failed(click.ClickException):
         return {"error": self.message, "kind": self.kind, "status": self.status, **self.more}
 
 
-def gap_failure(asked: str, gaps: Sequence[Any]) -> Failed:
+def gap_failure(mnemonic: str, gaps: Sequence[Any]) -> Failed:
     """What is said of an opcode or of a mnemonic's beginning that PTX has and that no page describes: `gaps` are its families."""
-    said = "".join(f"\n  {gap}" for gap in gaps)
+    lines = "".join(f"\n  {gap}" for gap in gaps)
     fields = ("name", "what", "since", "target", "page")
     return Failed(
-        f"{asked} is PTX, but no page describes it; {gaps[0].page} lists it as a gap:{said}",
+        f"{mnemonic} is PTX, but no page describes it; {gaps[0].page} lists it as a gap:{lines}",
         "gap",
         ANSWER_IS_NO,
         gaps=[{field: getattr(gap, field) for field in fields} for gap in gaps],
@@ -42,21 +42,21 @@ def gap_failure(asked: str, gaps: Sequence[Any]) -> Failed:
 
 
 @contextmanager
-def asked_rightly(status: int | None = None) -> Iterator[None]:
+def user_errors(status: int | None = None) -> Iterator[None]:
     """Within, a ValueError or a TypeError says that something was asked wrongly. `status` is that of every failure."""
     try:
         yield
     except (click.ClickException, BrokenPipeError):
         raise
     except Exception as error:
-        found = known(error)
-        if found is None and isinstance(error, ValueError | TypeError):
-            found = Failed(str(error))
-        if found is None:
+        failure = known(error)
+        if failure is None and isinstance(error, ValueError | TypeError):
+            failure = Failed(str(error))
+        if failure is None:
             raise
         if status is not None:
-            found.status = status
-        raise found from error
+            failure.status = status
+        raise failure from error
 
 
 def known(error: BaseException) -> Failed | None:
@@ -89,15 +89,15 @@ def unexpected(error: BaseException) -> Failed:
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
     at = f" ({os.path.basename(last[0].filename)}:{last[0].lineno})" if last else ""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     more = "this is a fault of ptxspec; with PTXSPEC_TRACEBACK=1 it shows where"
-    return Failed(f"internal error: {said[:500]}{at}; {more}", "internal", INTERNAL)
+    return Failed(f"internal error: {message[:500]}{at}; {more}", "internal", INTERNAL)
 
 
 def _is(error: BaseException, module: str, name: str) -> TypeGuard[Any]:
     """Whether an exception is of a class of a module, which is not imported for that."""
-    found = sys.modules.get(module)
-    return found is not None and isinstance(error, getattr(found, name))
+    imported = sys.modules.get(module)
+    return imported is not None and isinstance(error, getattr(imported, name))
 
 
 def _fault(error: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.failures import FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
@@ -36,29 +36,29 @@ def command(
     """
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         import ptxspec
 
-        found = ptxspec.find(fragment, where, count=count, assume=assume, profile=profile, timeout=timeout)
+        findings = ptxspec.find(fragment, where, count=count, assume=assume, profile=profile, timeout=timeout)
     if as_json:
-        put_json(found.as_dict())
+        put_json(findings.as_dict())
     else:
-        _show(found)
-    return int(found.exit_status)
+        _show(findings)
+    return int(findings.exit_status)
 
 
-def _show(found: Any) -> None:
+def _show(findings: Any) -> None:
     from ptxspec.cli.counterexamples import choice_line
     from ptxspec.query.texts import line_of
 
-    colour = {"found": "green", "none": "yellow"}.get(found.status, "yellow")
-    status = "unknown: " if found.status == "unknown" else ""
-    say(f"{status}{found.reason} ({found.seconds:.2f} s)", fg=colour)
-    for i, one in enumerate(found, 1):
+    colour = {"found": "green", "none": "yellow"}.get(findings.status, "yellow")
+    status = "unknown: " if findings.status == "unknown" else ""
+    say(f"{status}{findings.reason} ({findings.seconds:.2f} s)", fg=colour)
+    for i, finding in enumerate(findings, 1):
         say(f"{i}:")
-        for name, value in one.items():
-            say("  " + line_of(name, value, one.types[name]))
-        for name, value in one.results.items():
-            say("  → " + line_of(name, value, one.types[name]))
-        for choice in one.choices:
+        for name, value in finding.items():
+            say("  " + line_of(name, value, finding.types[name]))
+        for name, value in finding.results.items():
+            say("  → " + line_of(name, value, finding.types[name]))
+        for choice in finding.choices:
             say("  " + choice_line(choice))

@@ -30,14 +30,14 @@ def command(opcode: str | None, as_json: bool) -> None:
         say(f"{len(counts)} opcodes, {sum(counts.values())} forms")
         say(f"{coverage()}: spec/gaps.md", fg="yellow")
         return
-    own, missing = known.get(opcode.split(".")[0]), families(opcode)
-    rows = [_row(form) for form in own.forms if form.mnemonic.startswith(opcode)] if own is not None else []
+    page, missing = known.get(opcode.split(".")[0]), families(opcode)
+    rows = [_row(form) for form in page.forms if form.mnemonic.startswith(opcode)] if page is not None else []
     if missing and not rows:
         raise gap_failure(opcode, missing)
-    if own is None:
+    if page is None:
         raise Failed(no_page_defines(opcode), "unknown", 1)
     if not rows:
-        near = ", ".join(own.nearest(opcode))
+        near = ", ".join(page.nearest(opcode))
         raise Failed(f"no form begins with {opcode}; the nearest forms are {near}", "unknown", 1)
     if as_json:
         put_json(rows)
@@ -74,12 +74,12 @@ def _operand_types(form: Any) -> dict[str, str]:
     from ptxspec.terms.kinds import VectorOf
 
     results = list(form.definition.results)
-    found = {}
+    types = {}
     for place in form.syntax.operands:
         parameter = form.definition.sources.get(place.name)
         type_of = partial(form.definition.type_of, place.name, modifiers=form.modifiers)
         type = type_of(parameter.annotation if parameter else results.pop(0))
         if place.second and results:
-            found[place.second] = str(type_of(results.pop(0)))
-        found[place.name] = str(type.element) if isinstance(type, VectorOf) else str(type)
-    return found
+            types[place.second] = str(type_of(results.pop(0)))
+        types[place.name] = str(type.element) if isinstance(type, VectorOf) else str(type)
+    return types

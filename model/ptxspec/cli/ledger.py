@@ -29,31 +29,33 @@ def command(bring_up_to_date: bool, opcode: str | None, as_json: bool) -> None:
     gaps = [] if opcode is None else [*families(opcode), *further_forms(opcode)]
     if opcode is not None and opcode not in registry().opcodes:
         raise gap_failure(opcode, gaps) if gaps else Failed(no_page_defines(opcode), "unknown", 1)
-    found = _updated(as_json) if bring_up_to_date else precomputed.rows(book.rows())
-    if not found:
+    rows = _updated(as_json) if bring_up_to_date else precomputed.rows(book.rows())
+    if not rows:
         raise Failed("the ledger was not computed for these documents: ptxspec ledger --update", "missing", 1)
-    absent = book.absent(found)
+    absent = book.absent(rows)
     if opcode is not None:
-        found, absent = [row for row in found if row["opcode"] == opcode], [a for a in absent if a == opcode]
+        rows, absent = [row for row in rows if row["opcode"] == opcode], [a for a in absent if a == opcode]
     if as_json:
-        put_json({"summary": book.summary(found), "not_computed": absent, "rows": found})
+        put_json({"summary": book.summary(rows), "not_computed": absent, "rows": rows})
         return
     if absent:
         say(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
-    for name, count in book.summary(found).items():
+    for name, count in book.summary(rows).items():
         say(f"{name:<42} {count:>6}")
-    for name, count in book.unanswered(found).items():
+    for name, count in book.unanswered(rows).items():
         say(f"no GPU was asked about {name}: {count} form{'' if count == 1 else 's'}", fg="yellow")
     for gap in gaps:
         say(f"not described: {gap}, {gap.page}", fg="yellow")
     if opcode is None:
         say(f"{coverage()}: spec/gaps.md", fg="yellow")
-    for row in found:
+    for row in rows:
         if row["approximate"]:
             many = row["compared"]
-            said = f"{many['text']} ({many['device']}, {many['date']}: {many['which']})" if many else "not compared"
-            say(f"{row['mnemonic']:<24} {said}")
-    for row in found:
+            comparison = (
+                f"{many['text']} ({many['device']}, {many['date']}: {many['which']})" if many else "not compared"
+            )
+            say(f"{row['mnemonic']:<24} {comparison}")
+    for row in rows:
         if row["ptxas"] is False or row["interpretations"] is False:
             say(
                 f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}",

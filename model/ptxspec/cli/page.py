@@ -27,7 +27,7 @@ def command(name: str, as_json: bool) -> None:
     if place is None:
         raise Failed("a page has a name")
     entry = _ENTRY.fullmatch(name)
-    path = found("spec/ambiguities.md" if entry else place[1])
+    path = path_of("spec/ambiguities.md" if entry else place[1])
     text = (_root() / path).read_text("utf-8")
     if entry:
         text = _section(text, _line_of(text, name.upper()))
@@ -50,7 +50,7 @@ def _root() -> Path:
     return DOCUMENTS
 
 
-def found(name: str) -> str:
+def path_of(name: str) -> str:
     """The path of the page that a name means, below the folder of the documents. Raises Failed where none is meant, or
     several."""
     from ptxspec.language.suggestions import did_you_mean

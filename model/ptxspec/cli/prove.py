@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import ANSWER_IS_NO, DONE, FAILED, Failed, asked_rightly
+from ptxspec.cli.failures import ANSWER_IS_NO, DONE, FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, read_text, say
 from ptxspec.cli.sides import buffers_of, text_of
 
@@ -109,7 +109,7 @@ def command(left: str | None, right: str | None, checked: str | None, as_json: b
         return _check(checked, as_json)
     if left is None or right is None:
         raise Failed("two fragments are needed, or --check with a certificate")
-    with asked_rightly(status=FAILED), _progress(as_json) as progress:
+    with user_errors(status=FAILED), _progress(as_json) as progress:
         import ptxspec
         from ptxspec.query.records import NotWritten
 
@@ -163,7 +163,7 @@ def _progress(as_json: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 def _check(path: str, as_json: bool) -> int:
     """Check a certificate again."""
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         text = read_text(path)
         from ptxspec.base import strict
         from ptxspec.query import records
@@ -173,18 +173,18 @@ def _check(path: str, as_json: bool) -> int:
         except ValueError as why:
             raise Failed(f"{path}: no certificate: {why}") from None
         try:
-            found = records.check(made)
+            result = records.check(made)
         except ValueError as why:
             raise Failed(f"{path}: {why}") from None
     if as_json:
-        put_json(found._asdict())
+        put_json(result._asdict())
     else:
-        say(f"{'holds' if found.holds else 'does not hold'}: {found.said}", fg="green" if found.holds else "red")
-        for line in found.statement:
+        say(f"{'holds' if result.holds else 'does not hold'}: {result.said}", fg="green" if result.holds else "red")
+        for line in result.statement:
             say(f"  {line}")
-        for note in found.notes:
+        for note in result.notes:
             say(f"  {note}")
-    return DONE if found.holds else ANSWER_IS_NO
+    return DONE if result.holds else ANSWER_IS_NO
 
 
 def _as_dict(verdict: Any) -> dict[str, Any]:

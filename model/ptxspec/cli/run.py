@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from ptxspec.base.escaping import LINES, printable
-from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, asked_rightly, known
+from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, known, user_errors
 from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 
 
@@ -143,7 +143,7 @@ def command(
     files = saving.saves(save, values)
     before = [v.copy() if v.ndim else None for v in values]
     texts: list[str] = []
-    with asked_rightly():
+    with user_errors():
         import ptxspec
         from ptxspec.base.progress import shown_progress
 
@@ -174,8 +174,8 @@ def command(
         _show(facts, {i: values[i] for i in changed})
         if outcome.counts is not None:
             _show_counts(outcome.counts)
-        for one in dependent:
-            say(str(one), fg="yellow")
+        for dependence in dependent:
+            say(str(dependence), fg="yellow")
         if seeds and not dependent:
             say(f"the results are the same under {seeds} seeds")
     return ANSWER_IS_NO if dependent else DONE
@@ -217,7 +217,7 @@ def _dependent(
 ) -> list[Dependent]:
     """What depends on the seed, by launches with each of them that begin as the first did. Raises what such a launch raises, with
     its seed in the message."""
-    found: dict[int | None, Dependent] = {}
+    dependences: dict[int | None, Dependent] = {}
     for seed in range(seeds):
         again = [value if old is None else old.copy() for old, value in zip(before, values, strict=True)]
         texts: list[str] = []
@@ -231,14 +231,14 @@ def _dependent(
                 f"{failed.message}\n  under --seed {seed}", failed.kind, failed.status, **failed.more
             ) from None
         for i, (old, value, other) in enumerate(zip(before, values, again, strict=True)):
-            if old is None or i in found or value.tobytes() == other.tobytes():
+            if old is None or i in dependences or value.tobytes() == other.tobytes():
                 continue
             differs = (_bytes(value) != _bytes(other)).any(axis=-1)
             first = tuple(int(n) for n in next(zip(*differs.nonzero(), strict=True)))
-            found[i] = Dependent(i, int(differs.sum()), first, value[first].item(), seed, other[first].item())
-        if None not in found and texts and "".join(texts) != "".join(printed):
-            found[None] = Dependent(None, 1, (), None, seed, None)
-    return list(found.values())
+            dependences[i] = Dependent(i, int(differs.sum()), first, value[first].item(), seed, other[first].item())
+        if None not in dependences and texts and "".join(texts) != "".join(printed):
+            dependences[None] = Dependent(None, 1, (), None, seed, None)
+    return list(dependences.values())
 
 
 def _bytes(array: Any) -> Any:
@@ -248,24 +248,24 @@ def _bytes(array: Any) -> Any:
     return np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, array.itemsize)
 
 
-def _schedule(asked: str) -> str | list[int]:
+def _schedule(text: str) -> str | list[int]:
     """The schedule: a word, or numbers of threads."""
-    if not asked[:1].isdecimal():
-        return asked
+    if not text[:1].isdecimal():
+        return text
     try:
-        return [int(number) for number in asked.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
-        raise Failed(f"--schedule {asked}: round-robin, random:SEED, or numbers of threads, as in 0,1,1") from None
+        raise Failed(f"--schedule {text}: round-robin, random:SEED, or numbers of threads, as in 0,1,1") from None
 
 
-def _entry(kernels: list[str], asked: str | None) -> str:
+def _entry(kernels: list[str], name: str | None) -> str:
     """The entry to run. Fails if there is a choice, or none."""
-    if asked is not None and asked in kernels:
-        return asked
+    if name is not None and name in kernels:
+        return name
     if not kernels:
         raise Failed("the module has no entry")
-    if asked is not None:
-        raise Failed(f"no entry is called {asked!r}; there are {', '.join(kernels)}")
+    if name is not None:
+        raise Failed(f"no entry is called {name!r}; there are {', '.join(kernels)}")
     if len(kernels) > 1:
         raise Failed(f"which entry? --kernel one of {', '.join(kernels)}")
     return kernels[0]

@@ -15,7 +15,7 @@ _SAVE = re.compile(r"([0-9]{1,9})=(.+)", re.S)
 
 def saves(texts: tuple[str, ...], values: list[Any]) -> list[tuple[int, Path]]:
     """(index of an argument, file) for each `--save`. Fails for what could not be done after the launch."""
-    found: list[tuple[int, Path]] = []
+    targets: list[tuple[int, Path]] = []
     for text in texts:
         match = _SAVE.fullmatch(text)
         if match is None:
@@ -25,10 +25,10 @@ def saves(texts: tuple[str, ...], values: list[Any]) -> list[tuple[int, Path]]:
             Path(os.path.realpath(os.path.dirname(match[2]) or "."), os.path.basename(match[2])),
         )
         _check(index, path, match[2], values)
-        if any(path == other for _, other in found):
+        if any(path == other for _, other in targets):
             raise Failed(f"--save: two arguments cannot be written to one file, {match[2]}")
-        found.append((index, path))
-    return found
+        targets.append((index, path))
+    return targets
 
 
 def _check(index: int, path: Path, shown: str, values: list[Any]) -> None:
@@ -47,13 +47,13 @@ def _check(index: int, path: Path, shown: str, values: list[Any]) -> None:
         raise Failed(f"--save: {shown}: it cannot be written", "file")
 
 
-def save(found: list[tuple[int, Path]], values: list[Any]) -> None:
+def save(targets: list[tuple[int, Path]], values: list[Any]) -> None:
     """Write the arrays, each file whole or not at all. Raises OSError."""
     import numpy as np
 
     from ptxspec.base.files import write_whole
 
-    for index, path in found:
+    for index, path in targets:
         data = io.BytesIO()
         np.save(data, values[index], allow_pickle=False)
         write_whole(path, data.getvalue())

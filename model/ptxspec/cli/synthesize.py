@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.failures import FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
@@ -53,10 +53,10 @@ def command(
     """
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         import ptxspec
 
-        found = ptxspec.synthesize(
+        synthesis = ptxspec.synthesize(
             fragment,
             opcodes,
             most=most,
@@ -67,10 +67,10 @@ def command(
             timeout=timeout,
         )
     if as_json:
-        put_json(found.as_dict())
+        put_json(synthesis.as_dict())
     else:
-        _show(found)
-    return int(found.exit_status)
+        _show(synthesis)
+    return int(synthesis.exit_status)
 
 
 def _integer(text: str) -> int:
@@ -80,12 +80,12 @@ def _integer(text: str) -> int:
         raise Failed(f"--constant: {text[:80]!r} is no integer") from None
 
 
-def _show(found: Any) -> None:
-    colour = "green" if found.status == "found" else "yellow"
-    say(f"{found.status}: {found.reason} ({found.seconds:.2f} s)", fg=colour)
-    if found.text:
-        for line in found.text.split("; "):
+def _show(synthesis: Any) -> None:
+    colour = "green" if synthesis.status == "found" else "yellow"
+    say(f"{synthesis.status}: {synthesis.reason} ({synthesis.seconds:.2f} s)", fg=colour)
+    if synthesis.text:
+        for line in synthesis.text.split("; "):
             say(f"  {line.rstrip(';')};")
-        say(f"  proved: {found.verdict.reason}")
-    for line in found.excluded:
+        say(f"  proved: {synthesis.verdict.reason}")
+    for line in synthesis.excluded:
         say(f"  excluded: {line}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ptxspec.cli import added
-from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.failures import FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
@@ -46,7 +46,7 @@ def vectors_write(
     as_json: bool,
 ) -> None:
     """Write operand rows, one-instruction kernels and expected results to FOLDER; its README.md describes the format."""
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         from ptxspec.evidence import vector_files
 
         facts = vector_files.write(folder, opcodes, profile, ptx_version, target)
@@ -95,31 +95,31 @@ def vectors_check(
     """
     if recorded == (folder is not None):
         raise Failed("name a folder of results, or --recorded, and not both")
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         if folder is None:
             return _recorded(opcodes, show, as_json)
         from ptxspec.evidence import vector_results
 
-        found, missing = vector_results.check(folder, opcodes, profile, show)
-    wrong = [one for one in found if one.differing]
-    status = 1 if wrong or (missing and not partial) or not found else 0
+        judged, missing = vector_results.check(folder, opcodes, profile, show)
+    wrong = [form for form in judged if form.differing]
+    status = 1 if wrong or (missing and not partial) or not judged else 0
     facts = {
         "profile": profile,
-        "forms": len(found),
-        "rows": sum(one.rows for one in found),
-        "rows_not_judged": sum(one.not_judged for one in found),
-        "rows_differing": sum(one.differing for one in wrong),
+        "forms": len(judged),
+        "rows": sum(form.rows for form in judged),
+        "rows_not_judged": sum(form.not_judged for form in judged),
+        "rows_differing": sum(form.differing for form in wrong),
     }
     if as_json:
-        shown = [{**one._asdict(), "first": [row._asdict() for row in one.first]} for one in wrong]
+        shown = [{**form._asdict(), "first": [row._asdict() for row in form.first]} for form in wrong]
         put_json({**facts, "differing": shown, "missing": missing})
         return status
-    for one in wrong:
-        say(f"{one.form}  {one.differing} of {one.rows} rows differ  — {one.page}", fg="red")
-        for row in one.first:
+    for form in wrong:
+        say(f"{form.form}  {form.differing} of {form.rows} rows differ  — {form.page}", fg="red")
+        for row in form.first:
             say(f"  ({', '.join(row.operands)}): {', '.join(row.results)}, expected {', '.join(row.expected)}")
-        if one.differing > len(one.first):
-            say(f"  and {one.differing - len(one.first)} more")
+        if form.differing > len(form.first):
+            say(f"  and {form.differing - len(form.first)} more")
     if missing:
         named = "  ".join(missing[:3]) + ("  …" if len(missing) > 3 else "")
         say(f"{len(missing)} forms have no results: {named}", fg=None if partial else "red")
@@ -132,10 +132,13 @@ def vectors_check(
 
 def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> int:
     """Hold the recorded answers against the definitions, under the profile of the machine."""
-    facts, found = added.part("vectors.recorded")(opcodes)
-    differing = {form: what for one in found for form, what in one.differing.items()}
-    answered, unanswered = sum(one.answered for one in found), sum(one.unanswered for one in found)
-    rows = sum(one.rows for one in found)
+    facts, recorded = added.part("vectors.recorded")(opcodes)
+    differing = {form: what for answers in recorded for form, what in answers.differing.items()}
+    answered, unanswered = (
+        sum(answers.answered for answers in recorded),
+        sum(answers.unanswered for answers in recorded),
+    )
+    rows = sum(answers.rows for answers in recorded)
     status = 1 if differing or not answered else 0
     if as_json:
         shown = [{"form": form, "rows": count, "first": first} for form, (count, first) in differing.items()]

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.editor import pages
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.hover import plain
 from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, PARAMETER, REGISTER, TABLE, VARIABLE
 from ptxspec.language.forms import registry
-from ptxspec.language.outline import Kind, Run, mnemonic_at, runs
+from ptxspec.language.outline import RunKind, WordRun, mnemonic_at, runs
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import END, Split
 from ptxspec.pages import facts
@@ -63,7 +63,7 @@ class _Before(NamedTuple):
     right before the cursor, and how many braces are open."""
 
     split: Split
-    run: Run | None
+    run: WordRun | None
     piece: str
     depth: int
     start: int
@@ -73,22 +73,22 @@ class _Before(NamedTuple):
         return [] if self.run is None else self.split.words[self.run.first : self.run.end]
 
 
-def complete(document: Document, offset: int) -> list[Item]:
+def complete(document: OpenDocument, offset: int) -> list[Item]:
     """All that may stand at an offset and begins with what stands right before it."""
     before = _before(document, offset)
     if before is None:
         return []
     written = before.piece.lower()
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for item in _offered(document, offset, before):
         typed = before.piece[item.start - before.start :].lower()
         if item.word.lower().startswith(typed) or (len(typed) > 1 and typed.lstrip(".%") in item.word.lower()):
-            found.setdefault(item.word, item)
-    exact = [i for i in found.values() if i.word.lower().startswith(written[i.start - before.start :])]
-    return [*exact, *(i for i in found.values() if i not in set(exact))]
+            items.setdefault(item.word, item)
+    exact = [i for i in items.values() if i.word.lower().startswith(written[i.start - before.start :])]
+    return [*exact, *(i for i in items.values() if i not in set(exact))]
 
 
-def _before(document: Document, offset: int) -> _Before | None:
+def _before(document: OpenDocument, offset: int) -> _Before | None:
     """What stands before the cursor; None within a comment or a string."""
     text, whole = document.text.text, document.split
     match = _WRITTEN.search(text, text.rfind("\n", 0, offset) + 1, offset)
@@ -109,32 +109,34 @@ def _before(document: Document, offset: int) -> _Before | None:
         [*whole.starts[first:count], start, start, start],
         [],
     )
-    found = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
-    depth = around + sum(r.kind is Kind.OPEN for r in found) - sum(r.kind is Kind.CLOSE for r in found)
-    last = found[-1] if found else None
-    if found and found[0].kind is Kind.CLOSE:
+    outline = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
+    depth = around + sum(r.kind is RunKind.OPEN for r in outline) - sum(r.kind is RunKind.CLOSE for r in outline)
+    last = outline[-1] if outline else None
+    if outline and outline[0].kind is RunKind.CLOSE:
         depth += 1  # the run's own depth is that outside of it
-    if last is not None and (last.kind in (Kind.OPEN, Kind.CLOSE, Kind.LABEL) or split.words[last.end - 1] == ";"):
+    if last is not None and (
+        last.kind in (RunKind.OPEN, RunKind.CLOSE, RunKind.LABEL) or split.words[last.end - 1] == ";"
+    ):
         last = None
-    if last is not None and last.kind is Kind.LINE and _is_over(split, last, text[end:start]):
+    if last is not None and last.kind is RunKind.LINE and _is_over(split, last, text[end:start]):
         last = None
     return _Before(split, last, piece, depth, start)
 
 
-def _is_over(split: Split, run: Run, blank: str) -> bool:
+def _is_over(split: Split, run: WordRun, blank: str) -> bool:
     """Whether a directive that no semicolon ends is on an earlier line, and nothing of it is awaited."""
     return "\n" in blank and split.words[run.end - 1] != "," and run.end > run.first + 1
 
 
-def _offered(document: Document, offset: int, before: _Before) -> Iterator[Item]:
+def _offered(document: OpenDocument, offset: int, before: _Before) -> Iterator[Item]:
     run = before.run
     if run is None:
         yield from _beginnings(before, document.split.words)
-    elif run.kind is Kind.LINE:
+    elif run.kind is RunKind.LINE:
         yield from _values(before)
-    elif run.kind is Kind.INSTRUCTION:
+    elif run.kind is RunKind.INSTRUCTION:
         yield from _within_instruction(document, offset, before, run)
-    elif run.kind is Kind.TABLE:
+    elif run.kind is RunKind.TABLE:
         yield from _names(document, offset, before, (Of.LABEL, Of.FUNCTION))
     else:
         yield from _of_declarations(before)
@@ -174,7 +176,7 @@ def _modifiers(mnemonic: str, start: int) -> Iterator[Item]:
 # what goes on --------------------------------------------------------------------------------------------------------------
 
 
-def _within_instruction(document: Document, offset: int, before: _Before, run: Run) -> Iterator[Item]:
+def _within_instruction(document: OpenDocument, offset: int, before: _Before, run: WordRun) -> Iterator[Item]:
     split = before.split
     opcode = mnemonic_at(split, run)
     if opcode >= run.end:  # a guard, perhaps not whole
@@ -183,23 +185,23 @@ def _within_instruction(document: Document, offset: int, before: _Before, run: R
         else:
             yield from (i for i in _beginnings(before._replace(depth=1), []) if i.of is not Of.DIRECTIVE)
         return
-    own = split.words[opcode : run.end]
-    if before.piece.startswith(".") and all(word.startswith(".") for word in own[1:]):
+    words = split.words[opcode : run.end]
+    if before.piece.startswith(".") and all(word.startswith(".") for word in words[1:]):
         more = before.piece[: before.piece.rfind(".")]
-        yield from _modifiers("".join(own) + more, before.start + len(more))
+        yield from _modifiers("".join(words) + more, before.start + len(more))
         return
     yield from _names(document, offset, before, (Of.REGISTER, Of.VARIABLE, Of.LABEL, Of.FUNCTION))
     yield from (Item(before.start, name, Of.VALUE, detail) for name, detail in pages.special_register_names())
     yield from (Item(before.start, name, Of.VALUE) for name in contracts.literals.PREDEFINED)
 
 
-def _names(document: Document, offset: int, before: _Before, kinds: Iterable[Of], type: str = "") -> Iterator[Item]:
+def _names(document: OpenDocument, offset: int, before: _Before, kinds: Iterable[Of], type: str = "") -> Iterator[Item]:
     """The names that may be used at an offset, those of a type first if there are any."""
     at = document.word_at(offset)
     word = at if at is not None else _word_before(document, offset)
-    found = [s for s in document.names.visible(word) if _KINDS[s.what] in kinds]
-    own = [s for s in found if type and type in s.qualifiers.split()]
-    for symbol in own or found:
+    symbols = [s for s in document.names.visible(word) if _KINDS[s.what] in kinds]
+    typed = [s for s in symbols if type and type in s.qualifiers.split()]
+    for symbol in typed or symbols:
         detail = " ".join(filter(None, (symbol.what, symbol.qualifiers)))
         if symbol.many is None:
             yield Item(before.start, symbol.name, _KINDS[symbol.what], detail)
@@ -211,7 +213,7 @@ def _names(document: Document, offset: int, before: _Before, kinds: Iterable[Of]
         yield from (Item(before.start, symbol.name + n, _KINDS[symbol.what], detail) for n in few)
 
 
-def _word_before(document: Document, offset: int) -> int:
+def _word_before(document: OpenDocument, offset: int) -> int:
     """The last word that begins before an offset; 0 if there is none."""
     return max(bisect_right(document.split.starts, offset, hi=max(len(document.split.starts) - 3, 0)) - 1, 0)
 

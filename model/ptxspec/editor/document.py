@@ -7,12 +7,12 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import NamedTuple
 
-from ptxspec.editor.names import Names
-from ptxspec.editor.text import Text
+from ptxspec.editor.names import DocumentNames
+from ptxspec.editor.text import EncodedText
 from ptxspec.language.check import check
 from ptxspec.language.diagnostics import Diagnostic, PtxError
 from ptxspec.language.gaps import gaps_of
-from ptxspec.language.outline import Run, runs
+from ptxspec.language.outline import WordRun, runs
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Split
 
@@ -28,10 +28,10 @@ class Problem(NamedTuple):
     is_gap: bool
 
 
-class Document:
+class OpenDocument:
     """One state of a document."""
 
-    def __init__(self, text: Text, path: str):
+    def __init__(self, text: EncodedText, path: str):
         self.text, self.path = text, path
 
     @cached_property
@@ -39,12 +39,12 @@ class Document:
         return syntax().lexicon.split(self.text.text)
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[WordRun]:
         return runs(self.text.text, self.split)
 
     @cached_property
-    def names(self) -> Names:
-        return Names(self.split, self.runs)
+    def names(self) -> DocumentNames:
+        return DocumentNames(self.split, self.runs)
 
     def word_at(self, offset: int) -> int | None:
         """The number of the word that an offset is in, or just behind."""
@@ -67,21 +67,21 @@ class Document:
         try:
             return [self._problem(gap, True) for gap in gaps_of(check(self.text.text, self.path))]
         except PtxError as error:
-            return [self._problem(one, False) for one in error.diagnostics]
+            return [self._problem(diagnostic, False) for diagnostic in error.diagnostics]
 
     @cached_property
     def _feeds(self) -> list[int]:
         """Where the lines begin that the checker counts, which end with a line feed alone."""
-        found, at = [0], self.text.text.find("\n")
+        feeds, at = [0], self.text.text.find("\n")
         while at >= 0:
-            found.append(at + 1)
+            feeds.append(at + 1)
             at = self.text.text.find("\n", at + 1)
-        return found
+        return feeds
 
-    def _problem(self, said: Diagnostic, is_gap: bool) -> Problem:
+    def _problem(self, diagnostic: Diagnostic, is_gap: bool) -> Problem:
         """A complaint, about the word that it points at, or about the character where that is none."""
         text = self.text.text
-        start = min(self._feeds[said.line - 1] + said.column - 1, len(text))
+        start = min(self._feeds[diagnostic.line - 1] + diagnostic.column - 1, len(text))
         word = bisect_right(self.split.starts, start) - 1
         end = self.end_of(word) if word >= 0 else start
         if end <= start:  # the end of a text, or a line of a preprocessor
@@ -90,7 +90,7 @@ class Document:
             if end == start:
                 start = max(start - 1, 0)
         feed = text.find("\n", start, end)
-        return Problem(start, end if feed < 0 else max(feed, start + 1), said.message, said.page, is_gap)
+        return Problem(start, end if feed < 0 else max(feed, start + 1), diagnostic.message, diagnostic.page, is_gap)
 
 
 def _names(word: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptxspec.editor import pages
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, TABLE, Symbol
 from ptxspec.editor.pages import Links
-from ptxspec.language.outline import Kind, Run, mnemonic_at
+from ptxspec.language.outline import RunKind, WordRun, mnemonic_at
 from ptxspec.terms.types import TYPES
 
 #: characters of a declaration that are shown
@@ -23,7 +23,7 @@ class Hover(NamedTuple):
     text: str
 
 
-def hover(document: Document, offset: int, links: Links) -> Hover | None:
+def hover(document: OpenDocument, offset: int, links: Links) -> Hover | None:
     """What there is to say of what stands at an offset; None if that is nothing."""
     word = document.word_at(offset)
     if word is None:
@@ -32,21 +32,21 @@ def hover(document: Document, offset: int, links: Links) -> Hover | None:
     at = names.run_at(word)
     run = names.runs[at] if at >= 0 else None
     start, end = split.starts[word], document.end_of(word)
-    if run is not None and run.kind is Kind.INSTRUCTION:
+    if run is not None and run.kind is RunKind.INSTRUCTION:
         opcode = mnemonic_at(split, run)
         modifiers = _modifiers(document, run, opcode)
         if opcode <= word <= modifiers:
             return _instruction(document, run, opcode, modifiers, offset, links)
     if names.is_name(word):
-        said = name_text(document, word, links)
+        text = name_text(document, word, links)
     elif split.classes[word] in ("directive", "bank"):
-        said = pages.directive_text(split.words[word], links)
+        text = pages.directive_text(split.words[word], links)
     else:
-        said = None
-    return None if not said else Hover(start, end, said)
+        text = None
+    return None if not text else Hover(start, end, text)
 
 
-def _modifiers(document: Document, run: Run, opcode: int) -> int:
+def _modifiers(document: OpenDocument, run: WordRun, opcode: int) -> int:
     """The last word of an opcode with its modifiers."""
     last = opcode
     while last + 1 < run.end and document.split.classes[last + 1] in ("directive", "bank"):
@@ -54,7 +54,7 @@ def _modifiers(document: Document, run: Run, opcode: int) -> int:
     return last
 
 
-def mnemonic_of(document: Document, run: Run) -> str:
+def mnemonic_of(document: OpenDocument, run: WordRun) -> str:
     """The opcode of an instruction with its modifiers, as the pages spell it."""
     opcode = mnemonic_at(document.split, run)
     words = document.split.words[opcode : _modifiers(document, run, opcode) + 1]
@@ -70,7 +70,9 @@ def plain(mnemonic: str) -> str:
     return ".".join(space if word == closer else word for word in words)
 
 
-def _instruction(document: Document, run: Run, first: int, last: int, offset: int, links: Links) -> Hover | None:
+def _instruction(
+    document: OpenDocument, run: WordRun, first: int, last: int, offset: int, links: Links
+) -> Hover | None:
     """Of an opcode, or of one of its modifiers."""
     split = document.split
     mnemonic = mnemonic_of(document, run)
@@ -82,25 +84,25 @@ def _instruction(document: Document, run: Run, first: int, last: int, offset: in
             if piece or word == first:
                 if offset < end or at + len(piece) == document.end_of(last):
                     if index < 0:
-                        said = pages.opcode_text(mnemonic, links)
+                        text = pages.opcode_text(mnemonic, links)
                     else:
-                        said = pages.modifier_text(mnemonic, index, links) or pages.opcode_text(mnemonic, links)
-                    return None if not said else Hover(max(start, split.starts[first]), end, said)
+                        text = pages.modifier_text(mnemonic, index, links) or pages.opcode_text(mnemonic, links)
+                    return None if not text else Hover(max(start, split.starts[first]), end, text)
                 index += 1
             at = end + 1
     return None
 
 
-def name_text(document: Document, word: int, links: Links) -> str | None:
+def name_text(document: OpenDocument, word: int, links: Links) -> str | None:
     """What a name stands for."""
     name = document.split.words[word]
-    symbol = document.names.found(name, word)
+    symbol = document.names.resolve(name, word)
     if symbol is None:
         return pages.special_register_text(name, links) or pages.system_function_text(name, links)
     return symbol_text(document, symbol)
 
 
-def symbol_text(document: Document, symbol: Symbol) -> str:
+def symbol_text(document: OpenDocument, symbol: Symbol) -> str:
     """What declares a name, and what it is."""
     where = f"line {document.text.place(document.split.starts[symbol.word]).line + 1}"
     function = document.names.scopes[symbol.scope].function
@@ -109,8 +111,8 @@ def symbol_text(document: Document, symbol: Symbol) -> str:
         return f"```ptx\n{symbol.name}:\n```\n\na {symbol.what}{inside}, {where}"
     if symbol.what in (ENTRY, FUNCTION):
         return f"```ptx\n{_shown(document, symbol.run)}\n```\n\n{_article(symbol.what)}, {where}"
-    own = [word.removeprefix(".") for word in symbol.qualifiers.split()]
-    types = [pages.type_line(TYPES[word]) for word in own if word in TYPES]
+    words = [word.removeprefix(".") for word in symbol.qualifiers.split()]
+    types = [pages.type_line(TYPES[word]) for word in words if word in TYPES]
     head = f"```ptx\n{symbol.qualifiers} {symbol.written}\n```\n\n{_article(symbol.what)}{inside}, {where}"
     return "\n\n".join([head, *types])
 
@@ -119,7 +121,7 @@ def _article(what: str) -> str:
     return f"{'an' if what[0] in 'aeiou' else 'a'} {what}"
 
 
-def _shown(document: Document, run: Run) -> str:
+def _shown(document: OpenDocument, run: WordRun) -> str:
     """The words of a declaration, as they are written."""
     text = document.text.text[document.split.starts[run.first] : document.end_of(run.end - 1)]
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"

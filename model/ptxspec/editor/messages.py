@@ -31,11 +31,11 @@ class Messages:
         if len(line) == MOST_OF_LINE:
             self.refused = f"a line before a message has more than {MOST_OF_LINE} bytes"
         elif length is not None:
-            said = length[1].strip()
-            if not re.fullmatch(rb"[0-9]+", said):
-                self.refused = f"a message of {_shown(said)} bytes: the length is a number"
-            elif len(said.lstrip(b"0")) > 12 or int(said) > MOST:
-                self.refused = f"a message of {_shown(said)} bytes: one has at most {MOST >> 20} MiB"
+            digits = length[1].strip()
+            if not re.fullmatch(rb"[0-9]+", digits):
+                self.refused = f"a message of {_shown(digits)} bytes: the length is a number"
+            elif len(digits.lstrip(b"0")) > 12 or int(digits) > MOST:
+                self.refused = f"a message of {_shown(digits)} bytes: one has at most {MOST >> 20} MiB"
         return b"" if self.refused else line
 
     def read(self, count: int = -1, /) -> bytes:
@@ -53,6 +53,6 @@ def put_message(output: BinaryIO, refused: str) -> None:
         pass  # nobody reads
 
 
-def _shown(said: bytes) -> str:
-    text = said.decode("ascii", "backslashreplace")
+def _shown(line: bytes) -> str:
+    text = line.decode("ascii", "backslashreplace")
     return text if len(text) <= 30 else f"{text[:20]}… ({len(text)} digits)"

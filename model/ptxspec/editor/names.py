@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ptxspec.language.named import numbered
-from ptxspec.language.outline import NAMES, Kind, Run, closing, function_parts, linkages, mnemonic_at
+from ptxspec.language.outline import NAMES, RunKind, WordRun, closing, function_parts, linkages, mnemonic_at
 from ptxspec.language.words import Split
 
 REGISTER, VARIABLE, PARAMETER, LABEL = "register", "variable", "parameter", "label"
@@ -24,7 +24,7 @@ class Symbol(NamedTuple):
     name: str
     what: str
     word: int
-    run: Run
+    run: WordRun
     scope: int
     many: int | None = None
     qualifiers: str = ""
@@ -35,19 +35,19 @@ class Symbol(NamedTuple):
         return self.name if self.many is None else f"{self.name}<{self.many}>"
 
 
-class Scope(NamedTuple):
+class NameScope(NamedTuple):
     """A scope: the one around it, and the function whose body it is or is in, as the word of its name."""
 
     outer: int | None
     function: int | None
 
 
-class Names:
+class DocumentNames:
     """All names of a text."""
 
-    def __init__(self, split: Split, runs: list[Run]):
+    def __init__(self, split: Split, runs: list[WordRun]):
         self.split, self.runs = split, runs
-        self.scopes = [Scope(None, None)]
+        self.scopes = [NameScope(None, None)]
         #: the scope of each run: of a function, the one of its parameters
         self.scope_of: list[int] = []
         self.symbols: list[Symbol] = []
@@ -61,28 +61,28 @@ class Names:
         stack = [0]
         waiting: int | None = None  # the scope of a function whose body has not begun
         for run in self.runs:
-            if run.kind is Kind.FUNCTION:
+            if run.kind is RunKind.FUNCTION:
                 stack = [0]
                 name = function_parts(self.split, run)[0]
-                self.scopes.append(Scope(0, name))
+                self.scopes.append(NameScope(0, name))
                 waiting = len(self.scopes) - 1
                 self.scope_of.append(waiting)
                 self._function(run, waiting)
                 if self.split.words[run.end - 1] == ";":
                     waiting = None
                 continue
-            if run.kind is Kind.OPEN:
+            if run.kind is RunKind.OPEN:
                 if waiting is None:
-                    self.scopes.append(Scope(stack[-1], self.scopes[stack[-1]].function))
+                    self.scopes.append(NameScope(stack[-1], self.scopes[stack[-1]].function))
                 stack.append(len(self.scopes) - 1 if waiting is None else waiting)
             waiting = None
             self.scope_of.append(stack[-1])
-            if run.kind is Kind.CLOSE and len(stack) > 1:
+            if run.kind is RunKind.CLOSE and len(stack) > 1:
                 stack.pop()
-            elif run.kind is Kind.VARIABLES:
+            elif run.kind is RunKind.VARIABLES:
                 self._variables(run, stack[-1])
-            elif run.kind in (Kind.LABEL, Kind.TABLE):
-                what = LABEL if run.kind is Kind.LABEL else TABLE
+            elif run.kind in (RunKind.LABEL, RunKind.TABLE):
+                what = LABEL if run.kind is RunKind.LABEL else TABLE
                 self._add(Symbol(self.split.words[run.first], what, run.first, run, stack[-1]))
 
     def _add(self, symbol: Symbol) -> None:
@@ -91,7 +91,7 @@ class Names:
         if symbol.many is not None:
             self._ranges.setdefault((symbol.scope, symbol.name), []).append(symbol)
 
-    def _function(self, run: Run, scope: int) -> None:
+    def _function(self, run: WordRun, scope: int) -> None:
         words = self.split.words
         name, parameters, results = function_parts(self.split, run)
         if name is not None:
@@ -106,26 +106,26 @@ class Names:
                     self._parameter(run, begins, i, scope)
                     begins = i + 1
 
-    def _parameter(self, run: Run, first: int, end: int, scope: int) -> None:
+    def _parameter(self, run: WordRun, first: int, end: int, scope: int) -> None:
         """One parameter: its name is the last word that is one."""
         classes = self.split.classes
         at = next((i for i in range(end - 1, first - 1, -1) if classes[i] in NAMES), None)
         if at is not None:
-            said = " ".join(self.split.words[first:at])
+            qualifiers = " ".join(self.split.words[first:at])
             what = REGISTER if self.split.words[first] == ".reg" else PARAMETER
-            self._add(Symbol(self.split.words[at], what, at, run, scope, None, said))
+            self._add(Symbol(self.split.words[at], what, at, run, scope, None, qualifiers))
 
-    def _variables(self, run: Run, scope: int) -> None:
+    def _variables(self, run: WordRun, scope: int) -> None:
         words, classes = self.split.words, self.split.classes
         at = run.first
         while at < run.end and classes[at] not in NAMES:
             at = closing(self.split, at, run.end) + 1 if words[at] == "(" else at + 1
-        said = " ".join(words[run.first : at])
+        qualifiers = " ".join(words[run.first : at])
         what = REGISTER if ".reg" in words[run.first : run.first + 2] else VARIABLE
         while at < run.end and classes[at] in NAMES:
             counted = words[at + 1] == "<" and words[at + 3] == ">" and at + 3 < run.end
             count = _number(words[at + 2]) if counted else None
-            self._add(Symbol(words[at], what, at, run, scope, count, said))
+            self._add(Symbol(words[at], what, at, run, scope, count, qualifiers))
             while at < run.end and words[at] != ",":
                 at = closing(self.split, at, run.end) + 1 if words[at] in ("{", "[", "(") else at + 1
             at += 1
@@ -141,7 +141,7 @@ class Names:
         at = self.run_at(word)
         return self.scope_of[at] if at >= 0 else 0
 
-    def found(self, name: str, word: int) -> Symbol | None:
+    def resolve(self, name: str, word: int) -> Symbol | None:
         """What a name stands for where the word of that number is; the name may be an element's of a vector."""
         later: Symbol | None = None
         base = name.partition(".")[0]
@@ -163,12 +163,12 @@ class Names:
     @cached_property
     def _references(self) -> dict[int, list[int]]:
         """The words that stand for each symbol, by the number of the word that declares it."""
-        found: dict[int, list[int]] = {}
+        references: dict[int, list[int]] = {}
         for word in self._places():
-            symbol = self.found(self.split.words[word], word)
+            symbol = self.resolve(self.split.words[word], word)
             if symbol is not None:
-                found.setdefault(symbol.word, []).append(word)
-        return found
+                references.setdefault(symbol.word, []).append(word)
+        return references
 
     def references(self, symbol: Symbol) -> list[int]:
         """The words that stand for a symbol, that of its declaration among them."""
@@ -182,30 +182,30 @@ class Names:
         if at < 0 or word >= self.runs[at].end:
             return False
         run = self.runs[at]
-        if run.kind in (Kind.LINE, Kind.SECTION, Kind.DATA):
+        if run.kind in (RunKind.LINE, RunKind.SECTION, RunKind.DATA):
             return False
-        return run.kind is not Kind.INSTRUCTION or word != mnemonic_at(self.split, run)
+        return run.kind is not RunKind.INSTRUCTION or word != mnemonic_at(self.split, run)
 
     def _places(self) -> Iterator[int]:
         """The words that are where names are."""
         for run in self.runs:
-            if run.kind in (Kind.LINE, Kind.SECTION, Kind.DATA):
+            if run.kind in (RunKind.LINE, RunKind.SECTION, RunKind.DATA):
                 continue
-            opcode = mnemonic_at(self.split, run) if run.kind is Kind.INSTRUCTION else -1
+            opcode = mnemonic_at(self.split, run) if run.kind is RunKind.INSTRUCTION else -1
             yield from (i for i in range(run.first, run.end) if self.split.classes[i] in NAMES and i != opcode)
 
     def visible(self, word: int) -> list[Symbol]:
         """The symbols that may be named where a word is, the innermost first; each name once."""
-        found: dict[str, Symbol] = {}
+        symbols: dict[str, Symbol] = {}
         scope: int | None = self.scope_at(word)
         inside: dict[int, list[Symbol]] = {}
         for symbol in self.symbols:
             inside.setdefault(symbol.scope, []).append(symbol)
         while scope is not None:
             for symbol in inside.get(scope, []):
-                found.setdefault(symbol.written, symbol)
+                symbols.setdefault(symbol.written, symbol)
             scope = self.scopes[scope].outer
-        return list(found.values())
+        return list(symbols.values())
 
 
 def _number(word: str) -> int | None:

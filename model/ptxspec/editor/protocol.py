@@ -5,12 +5,12 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from ptxspec.editor.completion import Item, Of
-from ptxspec.editor.document import Document, Problem
+from ptxspec.editor.document import OpenDocument, Problem
 from ptxspec.editor.hover import LONGEST
 from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, PARAMETER, REGISTER, TABLE, VARIABLE, Symbol
 from ptxspec.editor.pages import Links
-from ptxspec.editor.text import Text
-from ptxspec.language.outline import Kind
+from ptxspec.editor.text import EncodedText
+from ptxspec.language.outline import RunKind
 from ptxspec.pages.anchors import page_address
 
 ITEM_KINDS = {
@@ -35,57 +35,57 @@ SYMBOL_KINDS = {
 }
 
 
-def range_of(text: Text, start: int, end: int) -> lsp.Range:
+def range_of(text: EncodedText, start: int, end: int) -> lsp.Range:
     """The characters from `start` to before `end`."""
     return lsp.Range(lsp.Position(*text.place(start)), lsp.Position(*text.place(end)))
 
 
-def offset_of(text: Text, position: lsp.Position) -> int:
+def offset_of(text: EncodedText, position: lsp.Position) -> int:
     return text.offset(position.line, position.character)
 
 
-def diagnostic(document: Document, problem: Problem, links: Links) -> lsp.Diagnostic:
+def diagnostic(document: OpenDocument, problem: Problem, links: Links) -> lsp.Diagnostic:
     """A complaint as an error, a gap as a warning."""
-    page, found = problem.page, None
+    page, description = problem.page, None
     if page is not None and links.site:
-        found = lsp.CodeDescription(links.site + page_address(page))
+        description = lsp.CodeDescription(links.site + page_address(page))
     return lsp.Diagnostic(
         range_of(document.text, problem.start, problem.end),
         problem.message,
         lsp.DiagnosticSeverity.Warning if problem.is_gap else lsp.DiagnosticSeverity.Error,
         code=page,
-        code_description=found,
+        code_description=description,
         source="ptxspec",
     )
 
 
-def item(document: Document, found: Item, number: int, offset: int) -> lsp.CompletionItem:
+def item(document: OpenDocument, completion: Item, number: int, offset: int) -> lsp.CompletionItem:
     """A word that is offered. It replaces what is written of it."""
     return lsp.CompletionItem(
-        found.word,
-        kind=ITEM_KINDS[found.of],
-        detail=found.detail or None,
+        completion.word,
+        kind=ITEM_KINDS[completion.of],
+        detail=completion.detail or None,
         sort_text=f"{number:05}",
-        filter_text=found.word,
-        text_edit=lsp.TextEdit(range_of(document.text, found.start, offset), found.word),
+        filter_text=completion.word,
+        text_edit=lsp.TextEdit(range_of(document.text, completion.start, offset), completion.word),
     )
 
 
-def symbols(document: Document) -> list[lsp.DocumentSymbol]:
+def symbols(document: OpenDocument) -> list[lsp.DocumentSymbol]:
     """What is declared: entries and functions with what they declare, and the module's variables."""
-    own: dict[int | None, list[Symbol]] = {}
+    grouped: dict[int | None, list[Symbol]] = {}
     for symbol in document.names.symbols:
-        own.setdefault(document.names.scopes[symbol.scope].function, []).append(symbol)
-    found = []
-    for symbol in own.get(None, []):
-        one = _symbol(document, symbol, _end(document, symbol))
-        inner = own.get(symbol.word, []) if symbol.what in (ENTRY, FUNCTION) else []
-        one.children = [_symbol(document, s, document.end_of(s.run.end - 1)) for s in inner]
-        found.append(one)
-    return found
+        grouped.setdefault(document.names.scopes[symbol.scope].function, []).append(symbol)
+    outline = []
+    for symbol in grouped.get(None, []):
+        outlined = _symbol(document, symbol, _end(document, symbol))
+        inner = grouped.get(symbol.word, []) if symbol.what in (ENTRY, FUNCTION) else []
+        outlined.children = [_symbol(document, s, document.end_of(s.run.end - 1)) for s in inner]
+        outline.append(outlined)
+    return outline
 
 
-def _symbol(document: Document, symbol: Symbol, end: int) -> lsp.DocumentSymbol:
+def _symbol(document: OpenDocument, symbol: Symbol, end: int) -> lsp.DocumentSymbol:
     start = document.split.starts[symbol.run.first]
     name = range_of(document.text, document.split.starts[symbol.word], document.end_of(symbol.word))
     detail = symbol.qualifiers[:LONGEST] or symbol.what
@@ -93,7 +93,7 @@ def _symbol(document: Document, symbol: Symbol, end: int) -> lsp.DocumentSymbol:
     return lsp.DocumentSymbol(symbol.written, kind, whole, name, detail=detail)
 
 
-def _end(document: Document, symbol: Symbol) -> int:
+def _end(document: OpenDocument, symbol: Symbol) -> int:
     """Where a declaration ends: with a body, behind its closing brace."""
     names = document.names
     at = names.run_at(symbol.word)
@@ -101,9 +101,9 @@ def _end(document: Document, symbol: Symbol) -> int:
     if symbol.what in (ENTRY, FUNCTION):
         depth = 0
         for run in names.runs[at + 1 :]:
-            if run.kind is Kind.FUNCTION or (depth == 0 and run.kind is not Kind.OPEN):
+            if run.kind is RunKind.FUNCTION or (depth == 0 and run.kind is not RunKind.OPEN):
                 break
-            depth += (run.kind is Kind.OPEN) - (run.kind is Kind.CLOSE)
+            depth += (run.kind is RunKind.OPEN) - (run.kind is RunKind.CLOSE)
             end = run.end
             if depth == 0:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.names import Symbol
 from ptxspec.language.specials import special_registers
 from ptxspec.language.syntax import syntax
@@ -14,17 +14,17 @@ class Refused(Exception):
     """Why something cannot have a name."""
 
 
-def renamed_part(document: Document, word: int) -> tuple[Symbol, int, int] | None:
+def renamed_part(document: OpenDocument, word: int) -> tuple[Symbol, int, int] | None:
     """What a word stands for, and the characters of the word that are its name: without the element of a vector, and without the
     number of a name that `name<N>` declares. None where nothing is declared."""
-    symbol = document.names.found(document.split.words[word], word) if document.names.is_name(word) else None
+    symbol = document.names.resolve(document.split.words[word], word) if document.names.is_name(word) else None
     if symbol is None:
         return None
     start = document.split.starts[word]
     return symbol, start, start + len(symbol.name)
 
 
-def renamed(document: Document, symbol: Symbol, new: str) -> list[tuple[int, int, str]]:
+def renamed(document: OpenDocument, symbol: Symbol, new: str) -> list[tuple[int, int, str]]:
     """What to replace, and by what. Raises Refused for a name that PTX does not allow, or that means something else already."""
     if syntax().lexicon.class_of(new) != "name" or not syntax().lexicon.matches("name", new):
         raise Refused(f"{new!r} is no name: letters, digits, _ and $, perhaps with % first")
@@ -34,7 +34,7 @@ def renamed(document: Document, symbol: Symbol, new: str) -> list[tuple[int, int
         raise Refused(f"{new} is the name of a special register")
     wanted = new if symbol.many is None else f"{new}0"
     places = document.names.references(symbol)
-    for other in (document.names.found(wanted, word) for word in places):
+    for other in (document.names.resolve(wanted, word) for word in places):
         if other is not None and other is not symbol:
             line = document.text.place(document.split.starts[other.word]).line + 1
             raise Refused(f"{new} is declared already, in line {line}")

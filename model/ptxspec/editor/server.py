@@ -16,13 +16,13 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from ptxspec import __version__
 from ptxspec.editor import protocol
 from ptxspec.editor.completion import complete
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.hover import hover
 from ptxspec.editor.names import Symbol
 from ptxspec.editor.pages import Links, opcode_text
 from ptxspec.editor.renaming import Refused, renamed, renamed_part
 from ptxspec.editor.signatures import signatures
-from ptxspec.editor.text import Text
+from ptxspec.editor.text import EncodedText
 from ptxspec.editor.tokens import KINDS, tokens
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.formatting import changes
@@ -57,7 +57,7 @@ class Server(LanguageServer):
     def __init__(self, site: str = ""):
         super().__init__("ptxspec", __version__, protocol_cls=Protocol)
         self.links = Links(site)
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, OpenDocument] = {}
         self.versions: dict[str, int] = {}
         self.ended_rightly = False
         self._waiting: dict[str, asyncio.TimerHandle] = {}
@@ -68,7 +68,7 @@ class Server(LanguageServer):
 
     def put(self, uri: str, text: str, version: int) -> None:
         encoding = getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)
-        self.documents[uri] = Document(Text(text, str(encoding or "utf-16")), _name(uri))
+        self.documents[uri] = OpenDocument(EncodedText(text, str(encoding or "utf-16")), _name(uri))
         self.versions[uri] = version
         self.check_soon(uri)
 
@@ -96,11 +96,11 @@ class Server(LanguageServer):
         document = self.documents.get(uri)
         if document is None:
             return
-        found = [protocol.diagnostic(document, problem, self.links) for problem in document.problems]
-        params = lsp.PublishDiagnosticsParams(uri, found, version=self.versions[uri])
+        diagnostics = [protocol.diagnostic(document, problem, self.links) for problem in document.problems]
+        params = lsp.PublishDiagnosticsParams(uri, diagnostics, version=self.versions[uri])
         self.text_document_publish_diagnostics(params)
 
-    def at(self, params: Any) -> tuple[Document, int] | None:
+    def at(self, params: Any) -> tuple[OpenDocument, int] | None:
         """The document of a request, and the offset; None for a document that is not open."""
         document = self.documents.get(params.text_document.uri)
         return None if document is None else (document, protocol.offset_of(document.text, params.position))
@@ -148,7 +148,7 @@ def on_change(server: Server, params: lsp.DidChangeTextDocumentParams) -> None:
     for change in params.content_changes:
         place = getattr(change, "range", None)
         if place is None:
-            text = Text(change.text, text.encoding)
+            text = EncodedText(change.text, text.encoding)
         else:
             start, end = protocol.offset_of(text, place.start), protocol.offset_of(text, place.end)
             text = text.changed(start, end, change.text)
@@ -161,79 +161,81 @@ def on_close(server: Server, params: lsp.DidCloseTextDocumentParams) -> None:
 
 def on_hover(server: Server, params: lsp.HoverParams) -> lsp.Hover | None:
     where = server.at(params)
-    found = None if where is None else hover(*where, server.links)
-    if where is None or found is None:
+    shown = None if where is None else hover(*where, server.links)
+    if where is None or shown is None:
         return None
-    text = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text)
-    return lsp.Hover(text, protocol.range_of(where[0].text, found.start, found.end))
+    text = lsp.MarkupContent(lsp.MarkupKind.Markdown, shown.text)
+    return lsp.Hover(text, protocol.range_of(where[0].text, shown.start, shown.end))
 
 
 def on_completion(server: Server, params: lsp.CompletionParams) -> lsp.CompletionList:
     where = server.at(params)
     if where is None:
         return lsp.CompletionList(False, [])
-    found = complete(*where)
-    items = [protocol.item(where[0], one, n, where[1]) for n, one in enumerate(found[:MOST_OFFERED])]
-    return lsp.CompletionList(len(found) > MOST_OFFERED, items)
+    matches = complete(*where)
+    items = [protocol.item(where[0], offered, n, where[1]) for n, offered in enumerate(matches[:MOST_OFFERED])]
+    return lsp.CompletionList(len(matches) > MOST_OFFERED, items)
 
 
 def on_resolve(server: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
     """Say more of an opcode that was offered."""
     if item.kind == lsp.CompletionItemKind.Function:
-        said = opcode_text(item.label, server.links)
-        item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, said) if said else None
+        text = opcode_text(item.label, server.links)
+        item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, text) if text else None
     return item
 
 
 def on_signature_help(server: Server, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
     where = server.at(params)
-    found = None if where is None else signatures(*where)
-    if found is None:
+    help = None if where is None else signatures(*where)
+    if help is None:
         return None
     shown = [
-        lsp.SignatureInformation(one.text, one.about, [lsp.ParameterInformation(place) for place in one.operands])
-        for one in found.found
+        lsp.SignatureInformation(
+            signature.text, signature.about, [lsp.ParameterInformation(place) for place in signature.operands]
+        )
+        for signature in help.alternatives
     ]
-    fitting = (i for i, one in enumerate(found.found) if found.operand < len(one.operands))
-    return lsp.SignatureHelp(shown, next(fitting, 0), found.operand)
+    fitting = (i for i, signature in enumerate(help.alternatives) if help.operand < len(signature.operands))
+    return lsp.SignatureHelp(shown, next(fitting, 0), help.operand)
 
 
-def _symbol_at(server: Server, params: Any) -> tuple[Document, Symbol] | None:
+def _symbol_at(server: Server, params: Any) -> tuple[OpenDocument, Symbol] | None:
     """What the name at the cursor stands for."""
     where = server.at(params)
     word = None if where is None else where[0].word_at(where[1])
     if where is None or word is None or not where[0].names.is_name(word):
         return None
-    symbol = where[0].names.found(where[0].split.words[word], word)
+    symbol = where[0].names.resolve(where[0].split.words[word], word)
     return None if symbol is None else (where[0], symbol)
 
 
-def _ranges(document: Document, words: list[int]) -> list[lsp.Range]:
+def _ranges(document: OpenDocument, words: list[int]) -> list[lsp.Range]:
     return [protocol.range_of(document.text, document.split.starts[w], document.end_of(w)) for w in words]
 
 
 def on_definition(server: Server, params: lsp.DefinitionParams) -> lsp.Location | None:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return None
-    return lsp.Location(params.text_document.uri, _ranges(found[0], [found[1].word])[0])
+    return lsp.Location(params.text_document.uri, _ranges(target[0], [target[1].word])[0])
 
 
 def on_references(server: Server, params: lsp.ReferenceParams) -> list[lsp.Location]:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return []
-    document, symbol = found
+    document, symbol = target
     declared = params.context.include_declaration
     words = [word for word in document.names.references(symbol) if declared or word != symbol.word]
     return [lsp.Location(params.text_document.uri, place) for place in _ranges(document, words)]
 
 
 def on_highlight(server: Server, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return []
-    document, symbol = found
+    document, symbol = target
     return [lsp.DocumentHighlight(place) for place in _ranges(document, document.names.references(symbol))]
 
 
@@ -248,10 +250,10 @@ def on_prepare_rename(server: Server, params: lsp.PrepareRenameParams) -> lsp.Pr
 
 
 def on_rename(server: Server, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return None
-    document, symbol = found
+    document, symbol = target
     try:
         made = renamed(document, symbol, params.new_name)
     except Refused as why:
@@ -284,14 +286,14 @@ def on_range_formatting(server: Server, params: lsp.DocumentRangeFormattingParam
     return _edits(document, start, end)
 
 
-def _edits(document: Document, start: int, end: int) -> list[lsp.TextEdit] | None:
+def _edits(document: OpenDocument, start: int, end: int) -> list[lsp.TextEdit] | None:
     """What is to be changed between two offsets: all blanks between words that do not lie outside."""
     try:
         made = changes(document.text.text, document.path)
     except PtxError:
         return None
-    own = [change for change in made if change.end >= start and change.start <= end]
-    return [lsp.TextEdit(protocol.range_of(document.text, c.start, c.end), c.text) for c in own]
+    within = [change for change in made if change.end >= start and change.start <= end]
+    return [lsp.TextEdit(protocol.range_of(document.text, c.start, c.end), c.text) for c in within]
 
 
 _HANDLERS: list[tuple[str, Callable[..., Any]]] = [

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.hover import mnemonic_of
 from ptxspec.editor.pages import availability
 from ptxspec.language.forms import registry
-from ptxspec.language.outline import Kind, mnemonic_at
+from ptxspec.language.outline import RunKind, mnemonic_at
 
 #: so many forms are shown
 MOST = 16
 
 
-class Signature(NamedTuple):
+class InstructionSignature(NamedTuple):
     """An instruction as it is written, where each operand stands in that, and since when it exists."""
 
     text: str
@@ -25,11 +25,11 @@ class Signature(NamedTuple):
 class Signatures(NamedTuple):
     """The forms of an instruction, and the number of the operand at the cursor."""
 
-    found: list[Signature]
+    alternatives: list[InstructionSignature]
     operand: int
 
 
-def signatures(document: Document, offset: int) -> Signatures | None:
+def signatures(document: OpenDocument, offset: int) -> Signatures | None:
     """The forms that the instruction at an offset may be; None where none is."""
     split, names = document.split, document.names
     before = [i for i in range(len(split.words) - 3) if split.starts[i] < offset]
@@ -37,7 +37,7 @@ def signatures(document: Document, offset: int) -> Signatures | None:
         return None
     at = names.run_at(before[-1])
     run = names.runs[at] if at >= 0 else None
-    if run is None or run.kind is not Kind.INSTRUCTION or split.words[before[-1]] == ";":
+    if run is None or run.kind is not RunKind.INSTRUCTION or split.words[before[-1]] == ";":
         return None
     first = mnemonic_at(split, run)
     mnemonic = mnemonic_of(document, run)
@@ -48,11 +48,11 @@ def signatures(document: Document, offset: int) -> Signatures | None:
     for i in range(first, before[-1] + 1):
         depth += (split.words[i] in ("(", "[", "{")) - (split.words[i] in (")", "]", "}"))
         operand += split.words[i] == "," and depth == 0
-    found: dict[str, Signature] = {}
+    by_text: dict[str, InstructionSignature] = {}
     for form in opcode.find(mnemonic)[:MOST] if opcode is not None else ():
         text = str(form).removesuffix(";")
-        found.setdefault(text, Signature(text, _operands(text), availability(form)))
-    return Signatures(list(found.values()), operand) if found else None
+        by_text.setdefault(text, InstructionSignature(text, _operands(text), availability(form)))
+    return Signatures(list(by_text.values()), operand) if by_text else None
 
 
 def _operands(text: str) -> list[tuple[int, int]]:
@@ -60,10 +60,10 @@ def _operands(text: str) -> list[tuple[int, int]]:
     start = text.find(" ") + 1
     if not start:
         return []
-    found, depth = [], 0
+    ranges, depth = [], 0
     for i, c in enumerate(text[start:], start):
         depth += (c in "([{") - (c in ")]}")
         if c == "," and not depth:
-            found.append((start, i))
+            ranges.append((start, i))
             start = i + 2
-    return [*found, (start, len(text))]
+    return [*ranges, (start, len(text))]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, PARAMETER, TABLE
 from ptxspec.language.formatting import COMMENT
-from ptxspec.language.outline import NUMBERS, Kind, Run, mnemonic_at
+from ptxspec.language.outline import NUMBERS, RunKind, WordRun, mnemonic_at
 from ptxspec.language.specials import special_registers
 from ptxspec.terms.types import TYPES
 
@@ -29,21 +29,21 @@ KINDS = (
 _OF_NAMES = {ENTRY: "function", FUNCTION: "function", PARAMETER: "parameter", LABEL: "event", TABLE: "event"}
 
 
-def tokens(document: Document) -> list[int]:
+def tokens(document: OpenDocument) -> list[int]:
     """All words and comments as the protocol wants them: five numbers each. These are the lines and, on one line, the code units
     from the beginning of the one before; how many code units it has; the number of its kind; and zero."""
-    found: list[int] = []
+    data: list[int] = []
     last = (0, 0)
     for start, end, kind in _lines(document):
         first, behind = document.text.place(start), document.text.place(end)
         down = first.line - last[0]
-        found += [down, first.character - (0 if down else last[1])]
-        found += [behind.character - first.character, KINDS.index(kind), 0]
+        data += [down, first.character - (0 if down else last[1])]
+        data += [behind.character - first.character, KINDS.index(kind), 0]
         last = first
-    return found
+    return data
 
 
-def _lines(document: Document) -> Iterator[tuple[int, int, str]]:
+def _lines(document: OpenDocument) -> Iterator[tuple[int, int, str]]:
     """The words and comments; those of several lines as one a line."""
     text = document.text.text
     for start, end, kind in _pieces(document):
@@ -51,7 +51,7 @@ def _lines(document: Document) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.end(), kind
 
 
-def _pieces(document: Document) -> Iterator[tuple[int, int, str]]:
+def _pieces(document: OpenDocument) -> Iterator[tuple[int, int, str]]:
     text, split, at = document.text.text, document.split, 0
     kinds = dict(_kinds(document))
     for i, start in enumerate(split.starts[:-2]):
@@ -66,17 +66,17 @@ def _pieces(document: Document) -> Iterator[tuple[int, int, str]]:
             yield start, at, kinds[i]
 
 
-def _kinds(document: Document) -> Iterator[tuple[int, str]]:
+def _kinds(document: OpenDocument) -> Iterator[tuple[int, str]]:
     """The kinds of the words that have one."""
     for run in document.runs:
-        opcode = mnemonic_at(document.split, run) if run.kind is Kind.INSTRUCTION else -1
+        opcode = mnemonic_at(document.split, run) if run.kind is RunKind.INSTRUCTION else -1
         for word in range(run.first, run.end):
             kind = _kind(document, run, word, opcode)
             if kind:
                 yield word, kind
 
 
-def _kind(document: Document, run: Run, word: int, opcode: int) -> str | None:
+def _kind(document: OpenDocument, run: WordRun, word: int, opcode: int) -> str | None:
     text, which = document.split.words[word], document.split.classes[word]
     if word == opcode:
         return "function"
@@ -85,12 +85,12 @@ def _kind(document: Document, run: Run, word: int, opcode: int) -> str | None:
     if which in ("string", "endless"):
         return "comment" if text.startswith("/*") else "string"
     if which in ("directive", "bank"):
-        if run.kind is Kind.INSTRUCTION:
+        if run.kind is RunKind.INSTRUCTION:
             return "property"
         return "type" if text[1:] in TYPES else "keyword"
     if not document.names.is_name(word):
         return None
-    symbol = document.names.found(text, word)
+    symbol = document.names.resolve(text, word)
     if symbol is None:
         return "macro" if text in special_registers() else None
     return _OF_NAMES.get(symbol.what, "variable")

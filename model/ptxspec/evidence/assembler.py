@@ -19,8 +19,8 @@ def ptxas() -> str:
         import nvidia  # type: ignore[import-untyped]  # the wheel has no types
 
         for place in nvidia.__path__:
-            for found in sorted(Path(place).glob("**/bin/ptxas")):
-                return str(found)
+            for path in sorted(Path(place).glob("**/bin/ptxas")):
+                return str(path)
     except ImportError:
         pass
     found_on_path = shutil.which("ptxas")
@@ -33,8 +33,8 @@ def ptxas() -> str:
 def newest_ptxas() -> str:
     """The path of ptxas 13.5, which knows PTX 9.1 to 9.5; `make install` puts it beside the packages, since two versions of one
     wheel can't be installed together. Raises FileNotFoundError if it is not there."""
-    for found in sorted(Path(sys.prefix, "ptxas-13.5").glob("nvidia/*/bin/ptxas")):
-        return str(found)
+    for path in sorted(Path(sys.prefix, "ptxas-13.5").glob("nvidia/*/bin/ptxas")):
+        return str(path)
     raise FileNotFoundError("no ptxas 13.5: make install brings it, on Linux on x86_64")
 
 

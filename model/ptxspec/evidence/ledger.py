@@ -40,12 +40,12 @@ def versions() -> dict[str, str | None]:
     """Of the programs that a row's checks ask: what each calls itself, None for one that is not there."""
     from ptxspec.evidence import assembler
 
-    found: dict[str, str | None] = {name: _installed(name) for name in ("z3-solver", "llvmlite")}
+    installed: dict[str, str | None] = {name: _installed(name) for name in ("z3-solver", "llvmlite")}
     try:
-        found["ptxas"] = assembler.version()
+        installed["ptxas"] = assembler.version()
     except (OSError, subprocess.CalledProcessError):
-        found["ptxas"] = None
-    return found
+        installed["ptxas"] = None
+    return installed
 
 
 def _installed(name: str) -> str | None:
@@ -78,51 +78,51 @@ def digest() -> str:
 def rows(store: Path | None = None) -> list[dict[str, Any]]:
     """The rows as they were last computed; [] if they never were, or if something has changed since. Opcodes that were not
     computed have none."""
-    return [row for own in known_rows(store or storage.kept(NAME)).values() for row in own]
+    return [row for opcode_rows in known_rows(store or storage.kept(NAME)).values() for row in opcode_rows]
 
 
 def known_rows(store: Path | None) -> dict[str, list[dict[str, Any]]]:
     """The rows of a store by opcode; none if something has changed since."""
     try:
-        found = json.loads(storage.own_file(store and store.absolute()))
+        stored = json.loads(storage.own_file(store and store.absolute()))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict) or found.get("digest") != digest():
+    if not isinstance(stored, dict) or stored.get("digest") != digest():
         return {}
-    by_opcode: dict[str, list[dict[str, Any]]] = found["opcodes"]
+    by_opcode: dict[str, list[dict[str, Any]]] = stored["opcodes"]
     return by_opcode
 
 
-def absent(found: list[dict[str, Any]]) -> list[str]:
+def absent(rows: list[dict[str, Any]]) -> list[str]:
     """The opcodes of which there are no rows."""
     from ptxspec.language.forms import registry
 
-    return sorted(set(registry().opcodes) - {row["opcode"] for row in found})
+    return sorted(set(registry().opcodes) - {row["opcode"] for row in rows})
 
 
-def summary(found: list[dict[str, Any]]) -> dict[str, int]:
+def summary(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Counts over the rows: forms, and for each kind of evidence how many forms have it, lack it, or fail."""
-    counts = {"forms": len(found)}
+    counts = {"forms": len(rows)}
     for kind in ("ptxas", "interpretations"):
         for name, value in (("yes", True), ("no", False), ("not run", None)):
-            counts[f"{kind} {name}"] = sum(1 for row in found if row[kind] is value)
-    counts[f"interpretations: {NEEDS_CHOICE}"] = sum(1 for row in found if row["interpretations"] == NEEDS_CHOICE)
-    counts["with identities"] = sum(1 for row in found if row["identities"])
-    agrees = [row["gpu"] and bool(row["gpu"]["agrees"]) for row in found]
+            counts[f"{kind} {name}"] = sum(1 for row in rows if row[kind] is value)
+    counts[f"interpretations: {NEEDS_CHOICE}"] = sum(1 for row in rows if row["interpretations"] == NEEDS_CHOICE)
+    counts["with identities"] = sum(1 for row in rows if row["identities"])
+    agrees = [row["gpu"] and bool(row["gpu"]["agrees"]) for row in rows]
     counts |= {"gpu yes": agrees.count(True), "gpu no": agrees.count(False), "gpu not run": agrees.count(None)}
-    counts["gpu cannot be asked"] = sum(1 for row in found if row["gpu"] is None and row.get("unasked"))
-    counts["gpu gaps"] = sum(unanswered(found).values())
-    approximate = [row.get("compared") for row in found if row.get("approximate")]
+    counts["gpu cannot be asked"] = sum(1 for row in rows if row["gpu"] is None and row.get("unasked"))
+    counts["gpu gaps"] = sum(unanswered(rows).values())
+    approximate = [row.get("compared") for row in rows if row.get("approximate")]
     counts["approximate forms"] = len(approximate)
-    counts["0 of 2^32 differ"] = sum(1 for one in approximate if one and one["differing"] == 0)
-    counts["some of 2^32 differ"] = sum(1 for one in approximate if one and one["differing"] != 0)
+    counts["0 of 2^32 differ"] = sum(1 for comparison in approximate if comparison and comparison["differing"] == 0)
+    counts["some of 2^32 differ"] = sum(1 for comparison in approximate if comparison and comparison["differing"] != 0)
     counts["2^32 not compared"] = approximate.count(None)
     return counts
 
 
-def unanswered(found: list[dict[str, Any]]) -> dict[str, int]:
+def unanswered(rows: list[dict[str, Any]]) -> dict[str, int]:
     """How many forms no GPU was asked about though one can be, of each opcode that has such gaps."""
-    return dict(Counter(row["opcode"] for row in found if is_gap(row)))
+    return dict(Counter(row["opcode"] for row in rows if is_gap(row)))
 
 
 def is_gap(row: Mapping[str, Any]) -> bool:

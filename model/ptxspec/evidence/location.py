@@ -13,12 +13,12 @@ MISSING = "the recorded answers are not installed: pip install ./tests/vectors i
 
 
 def _folder() -> Path:
-    own = DOCUMENTS / "tests" / "vectors"
-    if not own.is_dir():
-        found = importlib.util.find_spec(PACKAGE)
-        for place in (found.submodule_search_locations or ()) if found is not None else ():
+    checkout = DOCUMENTS / "tests" / "vectors"
+    if not checkout.is_dir():
+        package = importlib.util.find_spec(PACKAGE)
+        for place in (package.submodule_search_locations or ()) if package is not None else ():
             return Path(place)
-    return own
+    return checkout
 
 
 FOLDER = _folder()

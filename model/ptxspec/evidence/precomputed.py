@@ -42,9 +42,9 @@ def digest(opcodes: frozenset[str], more: str = "") -> str:
 
 @cache
 def _pages_of(opcode: str) -> frozenset[str]:
-    own = registry().opcodes[opcode].forms
-    modules = frozenset(form.definition.module for form in own)
-    return modules if all(map(pure, own)) else modules | _machine()
+    forms = registry().opcodes[opcode].forms
+    modules = frozenset(form.definition.module for form in forms)
+    return modules if all(map(pure, forms)) else modules | _machine()
 
 
 @cache
@@ -77,9 +77,9 @@ def answers() -> str:
 def rows(computed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows that were computed here, and of all other opcodes those of the file, as far as their definitions have not changed
     since. A row of the file has its date as `computed`."""
-    found = list(computed)
-    known = {row["opcode"] for row in found}
-    return found + [row for opcode in sorted(set(registry().opcodes) - known) for row in _rows_of(opcode)]
+    given = list(computed)
+    known = {row["opcode"] for row in given}
+    return given + [row for opcode in sorted(set(registry().opcodes) - known) for row in _rows_of(opcode)]
 
 
 def _rows_of(opcode: str) -> list[dict[str, Any]]:
@@ -102,11 +102,11 @@ def _rows_of(opcode: str) -> list[dict[str, Any]]:
 @cache
 def _mentions() -> dict[str, int]:
     """How many identities mention each opcode."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for claim in identities.load_all():
         for opcode in claim.opcodes:
-            found[opcode] = found.get(opcode, 0) + 1
-    return found
+            counts[opcode] = counts.get(opcode, 0) + 1
+    return counts
 
 
 def verdict(claim: Identity) -> dict[str, Any] | None:
@@ -166,7 +166,7 @@ def _read() -> dict[str, Any]:
     if not FILE.is_file():
         return {"date": None, "opcodes": {}, "verdicts": {}}
     try:
-        found: dict[str, Any] = json.loads(lzma.decompress(FILE.read_bytes()))
+        contents: dict[str, Any] = json.loads(lzma.decompress(FILE.read_bytes()))
     except (lzma.LZMAError, ValueError) as error:
         raise ValueError(f"{FILE.name} is damaged: {error}") from None
-    return found
+    return contents

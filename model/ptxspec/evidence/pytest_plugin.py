@@ -31,14 +31,14 @@ def _opcodes(session: pytest.Session, folder: Path, profile: str) -> Iterator[py
     if not names:
         raise pytest.UsageError(f"--ptx-vectors: {folder} has no file <opcode>.jsonl")
     for name in names:
-        yield Opcode.from_parent(session, name=f"ptx-vectors::{name}", folder=folder, opcode=name, profile=profile)
+        yield OpcodeItem.from_parent(session, name=f"ptx-vectors::{name}", folder=folder, opcode=name, profile=profile)
 
 
 class Wrong(Exception):
     """Results that are not allowed, or missing."""
 
 
-class Opcode(pytest.Item):
+class OpcodeItem(pytest.Item):
     """The results of one opcode."""
 
     def __init__(self, *, folder: Path, opcode: str, profile: str, **rest: Any):
@@ -48,14 +48,16 @@ class Opcode(pytest.Item):
     def runtest(self) -> None:
         from ptxspec.evidence import vector_results
 
-        found, missing = vector_results.check(self.folder, [self.opcode], self.profile)
+        judged, missing = vector_results.check(self.folder, [self.opcode], self.profile)
         lines = [f"no results: {form}" for form in missing]
-        for one in found:
-            if one.differing:
-                lines.append(f"{one.form}  {one.differing} of {one.rows} rows differ  — {one.page}")
+        for judgement in judged:
+            if judgement.differing:
+                lines.append(
+                    f"{judgement.form}  {judgement.differing} of {judgement.rows} rows differ  — {judgement.page}"
+                )
                 lines += [
                     f"  ({', '.join(row.operands)}): {', '.join(row.results)}, expected {', '.join(row.expected)}"
-                    for row in one.first
+                    for row in judgement.first
                 ]
         if lines:
             raise Wrong("\n".join(lines))

@@ -20,7 +20,7 @@ from ptxspec.terms.definitions import Definition, Meaning
 from ptxspec.terms.editions import Epoch, shown
 from ptxspec.terms.effects import Access, Update
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
@@ -149,14 +149,14 @@ def _has_vectors(opcode: str) -> bool:
     return False
 
 
-def wanted(asked: Sequence[str]) -> list[str]:
+def wanted(requested: Sequence[str]) -> list[str]:
     """The opcodes that were asked for, or all. Raises ValueError for one of which there are no vectors."""
-    for opcode in asked:
+    for opcode in requested:
         if opcode not in registry().opcodes:
             raise ValueError(no_page_defines(opcode))
         if not _has_vectors(opcode):
             raise ValueError(f"{opcode} is no function of its operands, so that there are no vectors of it")
-    return list(dict.fromkeys(asked)) or opcodes()
+    return list(dict.fromkeys(requested)) or opcodes()
 
 
 def undecided(meaning: Meaning, profile: Profile) -> list[Any]:
@@ -178,7 +178,7 @@ class Cell:
 
     def __init__(self, type: Type, term: Any, names: Sequence[str], profile: Profile):
         parameters = {name: f"x{i}" for i, name in enumerate(names)}
-        script = Script(parameters.__getitem__)
+        script = PythonScript(parameters.__getitem__)
         self.value = script.function(["choose", *parameters.values()], script.value(term))
         self.type, self.choose = type, profile.chosen
         #: the entries of the register whose results are approximate
@@ -207,7 +207,7 @@ def expected(cases: Sequence[tuple[Meaning, Sequence[tuple[int, ...]]]], profile
         else []
     )
     native = dict(zip(settled, columns, strict=True))
-    found = []
+    tables = []
     for i, (meaning, table) in enumerate(cases):
         results = results_of(meaning)
         if i in native:
@@ -215,21 +215,21 @@ def expected(cases: Sequence[tuple[Meaning, Sequence[tuple[int, ...]]]], profile
                 [digits(number_at(c, i), t) for i in range(len(c))]
                 for (t, _), c in zip(results, native[i], strict=True)
             ]
-            found.append([list(row) for row in zip(*texts, strict=True)])
+            tables.append([list(row) for row in zip(*texts, strict=True)])
             continue
         names = [name for name, _ in inputs_of(meaning)]
         cells = [Cell(t, term, names, profile) for t, term in results]
         predicates = [i for i, (_, type) in enumerate(inputs_of(meaning)) if type.kind == "pred"]
         rows = [[bool(v) if i in predicates else v for i, v in enumerate(row)] for row in table]
-        found.append([[cell.text(row) for cell in cells] for row in rows])
-    return found
+        tables.append([[cell.text(row) for cell in cells] for row in rows])
+    return tables
 
 
 def open_results(meaning: Meaning, profile: Profile) -> dict[str, dict[str, str]]:
     """What a profile leaves open in a form: entry of the register -> its kind, and what decides about a result."""
-    found = {}
+    results = {}
     for freedom in undecided(meaning, profile):
         slug, _, kind, _, allowed, *_ = freedom.attrs
         how = "bound" if isinstance(allowed, Approximation) else "anything" if allowed is None else "condition"
-        found[slug] = {"kind": kind, "decided_by": how}
-    return dict(sorted(found.items()))
+        results[slug] = {"kind": kind, "decided_by": how}
+    return dict(sorted(results.items()))

@@ -42,9 +42,9 @@ from ptxspec.terms.profiles import Profile
 def _named(form: Form, meaning: Meaning) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Name and type of every value that goes in and comes out."""
     count = meaning.effect.count if isinstance(meaning.effect, Update) else 0
-    said = {CONDITION_CODE: "CC", "%loaded0": "old"}
-    said |= {f"%loaded{i}": f"old.{i}" for i in range(count) if count > 1}
-    ins = [{"name": said.get(n, n), "type": str(t).lstrip(".")} for n, t in inputs_of(meaning)]
+    shown = {CONDITION_CODE: "CC", "%loaded0": "old"}
+    shown |= {f"%loaded{i}": f"old.{i}" for i in range(count) if count > 1}
+    ins = [{"name": shown.get(n, n), "type": str(t).lstrip(".")} for n, t in inputs_of(meaning)]
     names: list[str] = []
     spelled = [n for o in form.destinations for n in (o.name, o.second) if n]
     for name, result in zip(spelled, meaning.results, strict=False):
@@ -62,9 +62,9 @@ def lines_of(opcode: str, profile: str, version: str | None = None, target: str 
     chosen = Profile(profile)
     headers = [(form, header_of(form, version, target)) for form in written_forms(opcode).values()]
     placed = [(dated(form, header), header) for form, header in headers if header is not None]
-    own = [form for form, _ in placed]
-    meanings = [form.meaning() for form in own]
-    tables = [table_of(form, meaning) for form, meaning in zip(own, meanings, strict=True)]
+    forms = [form for form, _ in placed]
+    meanings = [form.meaning() for form in forms]
+    tables = [table_of(form, meaning) for form, meaning in zip(forms, meanings, strict=True)]
     answers = expected(list(zip(meanings, tables, strict=True)), chosen)
     for (form, header), meaning, table, rows in zip(placed, meanings, tables, answers, strict=True):
         ins, outs = _named(form, meaning)
@@ -84,7 +84,7 @@ def lines_of(opcode: str, profile: str, version: str | None = None, target: str 
         yield json.dumps(line, separators=(",", ":"))
 
 
-def _write_one(task: tuple[str, str, Path, str | None, str | None]) -> tuple[str, int, int]:
+def _write_opcode(task: tuple[str, str, Path, str | None, str | None]) -> tuple[str, int, int]:
     opcode, profile, folder, version, target = task
     forms = rows = 0
     with open(folder / f"{opcode}.jsonl", "w", encoding="utf-8") as file:
@@ -97,7 +97,7 @@ def _write_one(task: tuple[str, str, Path, str | None, str | None]) -> tuple[str
 
 def write(
     folder: Path,
-    asked: Sequence[str] = (),
+    requested: Sequence[str] = (),
     profile: str = "portable",
     version: str | None = None,
     target: str | None = None,
@@ -108,11 +108,11 @@ def write(
     that holds something else, or something that would be lost."""
     Profile(profile)
     _ = Header(version or "1.0", target or "sm_20").epoch
-    names = wanted(asked)
-    own = own_files(folder)
-    refuse_losses(folder, own, {ABOUT, *(f"{name}.jsonl" for name in names)})
+    names = wanted(requested)
+    present = own_files(folder)
+    refuse_losses(folder, present, {ABOUT, *(f"{name}.jsonl" for name in names)})
     with stage(folder) as staged:
-        done = sorted(on_all_cores(_write_one, [(name, profile, staged, version, target) for name in names]))
+        done = sorted(on_all_cores(_write_opcode, [(name, profile, staged, version, target) for name in names]))
         facts = {
             "format": FORMAT,
             "profile": profile,
@@ -121,5 +121,5 @@ def write(
             "rows": sum(r for _, _, r in done),
         }
         (staged / ABOUT).write_text(README.format(profile=profile))
-        left_alone = install(staged, folder, own, facts)
+        left_alone = install(staged, folder, present, facts)
     return {**facts, "left_alone": left_alone}

@@ -52,17 +52,17 @@ def own_files(folder: Path) -> dict[str, str | None]:
     return files
 
 
-def refuse_losses(folder: Path, own: dict[str, str | None], new: set[str]) -> None:
+def refuse_losses(folder: Path, present: dict[str, str | None], new: set[str]) -> None:
     """Raise ValueError if writing `new` would lose something: a link, a file of somebody's, or one of ours that was changed."""
-    for name in sorted(new | set(own)):
+    for name in sorted(new | set(present)):
         path = folder / name
         if path.is_symlink():
             raise ValueError(f"{path} is a link, which is not written through: remove it")
         if not path.exists():
             continue
-        if not path.is_file() or name not in own:
+        if not path.is_file() or name not in present:
             raise ValueError(f"{path} was not written by this command: move it elsewhere, or name another folder")
-        if own[name] is not None and own[name] != digest(path):
+        if present[name] is not None and present[name] != digest(path):
             raise ValueError(f"{path} was changed since it was written: move it elsewhere, or name another folder")
 
 
@@ -81,14 +81,14 @@ def stage(folder: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def install(staged: Path, folder: Path, own: dict[str, str | None], facts: dict[str, Any]) -> list[str]:
+def install(staged: Path, folder: Path, present: dict[str, str | None], facts: dict[str, Any]) -> list[str]:
     """Move new files into their places, remove those of ours that were not written anew, and keep account of it in the manifest.
     The names in the folder that are not ours come back."""
     files = {path.name: digest(path) for path in sorted(staged.iterdir())}
     (staged / MANIFEST).write_text(json.dumps({**facts, "files": files}, indent=1) + "\n")
     for name in files:
         os.replace(staged / name, folder / name)
-    for name in set(own) - set(files):
+    for name in set(present) - set(files):
         (folder / name).unlink(missing_ok=True)
     os.replace(staged / MANIFEST, folder / MANIFEST)
     return sorted(p.name for p in folder.iterdir() if p.name not in files and p not in (folder / MANIFEST, staged))

@@ -27,7 +27,7 @@ class Malformed(ValueError):
     """A folder of results that cannot be read: the file, the line and what is wrong with it."""
 
 
-class Row(NamedTuple):
+class DifferingRow(NamedTuple):
     """One row that differs; `expected` is as `write` writes it."""
 
     operands: list[str]
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     expected: list[str]
 
 
-class Judged(NamedTuple):
+class JudgedForm(NamedTuple):
     """What came of one form: rows compared, how many differ and the first of these, and how many nobody can judge, since an open
     result goes into a further computation there."""
 
@@ -43,14 +43,14 @@ class Judged(NamedTuple):
     page: str
     rows: int
     differing: int
-    first: tuple[Row, ...]
+    first: tuple[DifferingRow, ...]
     not_judged: int
 
 
 _VALUE = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
-class Given(NamedTuple):
+class GivenResults(NamedTuple):
     """Somebody's results of one form: where they stand, the form as the line's version and target have it, and rows of bits."""
 
     where: str
@@ -64,7 +64,7 @@ def _table(value: Any, types: Sequence[Type], count: int, what: str, where: str)
         raise Malformed(f"{where}: {what} are no array of rows")
     if len(value) != count:
         raise Malformed(f"{where}: {len(value)} rows of {what}, the form has {count}")
-    found = []
+    table = []
     for i, row in enumerate(value):
         if not isinstance(row, list) or len(row) != len(types):
             raise Malformed(f"{where}: {what}, row {i}: not an array of {len(types)} values")
@@ -77,11 +77,11 @@ def _table(value: Any, types: Sequence[Type], count: int, what: str, where: str)
             if number >> type.width:
                 raise Malformed(f"{where}: {what}, row {i}: {cell} does not fit {type}")
             numbers.append(number)
-        found.append(numbers)
-    return found
+        table.append(numbers)
+    return table
 
 
-def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, Given | None]:
+def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, GivenResults | None]:
     """(form, its results or None) of a line. Raises Malformed."""
     try:
         line = json.loads(text)
@@ -97,14 +97,14 @@ def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, Given
     if line.get("rows") is not None:
         table = table_of(form, meaning)
         rows = _table(line["rows"], [t for _, t in inputs_of(meaning)], len(table), "operands", where)
-        for i, (own, given) in enumerate(zip(table, rows, strict=True)):
-            if list(own) != given:
+        for i, (row, given) in enumerate(zip(table, rows, strict=True)):
+            if list(row) != given:
                 raise Malformed(f"{where}: operands, row {i}: they are not the ones that this version writes")
     if line.get("results") is None:
         return name, None
     count = len(table_of(form, meaning))
     types = [t for t, _ in results_of(meaning)]
-    return name, Given(where, form, _table(line["results"], types, count, "results", where))
+    return name, GivenResults(where, form, _table(line["results"], types, count, "results", where))
 
 
 def _dated(form: Form, line: dict[str, Any], where: str) -> Form:
@@ -124,13 +124,13 @@ def _dated(form: Form, line: dict[str, Any], where: str) -> Form:
     return dated(form, header)
 
 
-def read_file(path: Path) -> tuple[dict[str, Given], list[str]]:
+def read_file(path: Path) -> tuple[dict[str, GivenResults], list[str]]:
     """(results by form, the forms without results) of an opcode's file. Raises Malformed."""
     opcode = path.stem
     if opcode not in registry().opcodes:
         raise Malformed(f"{path}: no page defines {opcode!r}")
     known = written_forms(opcode)
-    found: dict[str, Given | None] = {}
+    results: dict[str, GivenResults | None] = {}
     try:
         with open(path, encoding="utf-8") as file:
             for number, text in enumerate(file, 1):
@@ -138,30 +138,30 @@ def read_file(path: Path) -> tuple[dict[str, Given], list[str]]:
                     continue
                 where = f"{path}:{number}"
                 name, given = read_line(text, where, known)
-                if name in found:
+                if name in results:
                     raise Malformed(f"{where}: {name} a second time")
-                found[name] = given
+                results[name] = given
     except UnicodeDecodeError as error:
         raise Malformed(f"{path}: no text in UTF-8: {error.reason}") from None
-    given_results = {n: g for n, g in found.items() if g is not None}
+    given_results = {n: g for n, g in results.items() if g is not None}
     return given_results, [n for n in known if n not in given_results]
 
 
 def judge(
     form: Form, given: Sequence[Sequence[int]], want: Sequence[Sequence[str]], profile: Profile, show: int
-) -> Judged:
+) -> JudgedForm:
     """Hold somebody's results of a form against `want`, which are its rows of `expected`."""
     meaning = form.meaning()
     table = table_of(form, meaning)
     results = results_of(meaning)
     differing = not_judged = 0
-    first: list[Row] = []
-    for row, own, cells in zip(table, given, want, strict=True):
+    first: list[DifferingRow] = []
+    for row, bits_of_row, cells in zip(table, given, want, strict=True):
         good: bool | None = True
         if any(c.startswith("?") for c in cells):
             settled: dict[Any, int] = {}
             values = values_of(meaning, row)
-            for (_, term), bits in zip(results, own, strict=True):
+            for (_, term), bits in zip(results, bits_of_row, strict=True):
                 try:
                     fine = exact.allows(term, values, bits, profile.chosen, settled)
                 except exact.NoChoice:
@@ -169,34 +169,34 @@ def judge(
                     continue
                 good = False if not fine else good
         else:
-            good = all(int(c, 16) == bits for c, bits in zip(cells, own, strict=True))
+            good = all(int(c, 16) == bits for c, bits in zip(cells, bits_of_row, strict=True))
         not_judged += good is None
         if good is False:
             differing += 1
             if len(first) < show:
                 operands = [digits(v, t) for v, (_, t) in zip(row, inputs_of(meaning), strict=True)]
-                shown = [digits(v, t) for v, (t, _) in zip(own, results, strict=True)]
-                first.append(Row(operands, shown, list(cells)))
-    return Judged(str(form), form.page, len(table), differing, tuple(first), not_judged)
+                shown = [digits(v, t) for v, (t, _) in zip(bits_of_row, results, strict=True)]
+                first.append(DifferingRow(operands, shown, list(cells)))
+    return JudgedForm(str(form), form.page, len(table), differing, tuple(first), not_judged)
 
 
-def _check_one(task: tuple[Path, str, int]) -> tuple[list[Judged], list[str]]:
+def _check_file(task: tuple[Path, str, int]) -> tuple[list[JudgedForm], list[str]]:
     path, profile, show = task
     chosen = Profile(profile)
     given, missing = read_file(path)
-    own = [(one.form, one.form.meaning()) for one in given.values()]
-    want = expected([(meaning, table_of(form, meaning)) for form, meaning in own], chosen)
-    found = [
-        judge(form, one.rows, rows, chosen, show)
-        for (form, _), one, rows in zip(own, given.values(), want, strict=True)
+    forms = [(result.form, result.form.meaning()) for result in given.values()]
+    want = expected([(meaning, table_of(form, meaning)) for form, meaning in forms], chosen)
+    judged = [
+        judge(form, result.rows, rows, chosen, show)
+        for (form, _), result, rows in zip(forms, given.values(), want, strict=True)
     ]
-    return found, missing
+    return judged, missing
 
 
-def _expected_opcodes(folder: Path, asked: Sequence[str]) -> list[str]:
+def _expected_opcodes(folder: Path, requested: Sequence[str]) -> list[str]:
     """The opcodes that a folder of results should have: those asked for, those that its vectors.json names, else those it has."""
-    if asked:
-        return wanted(asked)
+    if requested:
+        return wanted(requested)
     here = sorted(p.stem for p in folder.glob("*.jsonl"))
     path = folder / MANIFEST
     if not path.is_file():
@@ -217,20 +217,20 @@ def _expected_opcodes(folder: Path, asked: Sequence[str]) -> list[str]:
 
 
 def check(
-    folder: Path, asked: Sequence[str] = (), profile: str = "portable", show: int = 3
-) -> tuple[list[Judged], list[str]]:
+    folder: Path, requested: Sequence[str] = (), profile: str = "portable", show: int = 3
+) -> tuple[list[JudgedForm], list[str]]:
     """(what came of each form that has results, the forms that have none). The first `show` differing rows of a form are kept.
     Raises Malformed for a folder that cannot be read, ValueError for an unknown opcode or profile."""
     Profile(profile)
     if not folder.is_dir():
         raise Malformed(f"{folder}: no folder")
-    names = _expected_opcodes(folder, asked)
+    names = _expected_opcodes(folder, requested)
     if not names:
         raise Malformed(f"{folder}: no file <opcode>.jsonl in it")
     missing = [form for n in names if not (folder / f"{n}.jsonl").is_file() for form in written_forms(n)]
     paths = [folder / f"{n}.jsonl" for n in names if (folder / f"{n}.jsonl").is_file()]
-    found: list[Judged] = []
-    for judged, without in on_all_cores(_check_one, [(path, profile, show) for path in paths]):
-        found += judged
+    results: list[JudgedForm] = []
+    for judged, without in on_all_cores(_check_file, [(path, profile, show) for path in paths]):
+        results += judged
         missing += without
-    return sorted(found), sorted(missing)
+    return sorted(results), sorted(missing)

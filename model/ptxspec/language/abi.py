@@ -18,7 +18,7 @@ def keep_to_the_abi(context: Context) -> None:
     page, has_abi = contracts.functions, without is None
     for position in context.pointed:
         context.require(page.has_an_abi_for, position, "the address of a function", has_abi, why=without)
-    said: set[int] = set()
+    reported: set[int] = set()
     full: dict[int, bool] = {}
     circle = components(leads) if without is not None else {}
     for name in reached(leads, entries):
@@ -26,14 +26,16 @@ def keep_to_the_abi(context: Context) -> None:
             if id(signature) not in full:
                 full[id(signature)] = page.integers_fill_registers(_passed(signature), has_abi)
             if not full[id(signature)]:
-                if position not in said:
+                if position not in reported:
                     context.require(page.integers_fill_registers, position, _passed(signature), has_abi)
-                said.add(position)
+                reported.add(position)
             elif without is not None:
                 recurs = called is not None and called in defined and circle[called] == circle[name]
                 use = _use(called, defined, recurs)
-                if position not in said and not context.require(page.has_an_abi_for, position, use, False, why=without):
-                    said.add(position)
+                if position not in reported and not context.require(
+                    page.has_an_abi_for, position, use, False, why=without
+                ):
+                    reported.add(position)
 
 
 def _use(called: str | None, defined: set[str], recurs: bool) -> str:
@@ -52,7 +54,7 @@ def _without_abi(context: Context) -> str | None:
         if contracts.state_spaces.SPACES[unbanked(variable.space)].shared_by == "a thread":
             return f"it declares {variable.name} in .{variable.space} outside of functions"
     several = [s for s in context.signatures.values() if s.has_several_results]
-    several += [s for found in context.mentions.values() for _, _, s in found if s.has_several_results]
+    several += [s for calls in context.mentions.values() for _, _, s in calls if s.has_several_results]
     return f"{several[0].name} has several results" if several else None
 
 

@@ -34,8 +34,8 @@ class Aliases:
             contracts.functions.aliases_are_of_functions, alias.position, is_an_entry, name=name
         ):
             return False
-        found = self.context.signatures.get(self.context.symbols.get(name, name))
-        if found is None or found.position > alias.position:
+        signature = self.context.signatures.get(self.context.symbols.get(name, name))
+        if signature is None or signature.position > alias.position:
             self.context.complain(alias.position, f"{name} is not declared before", cited.FUNCTIONS)
             return False
         return True
@@ -43,13 +43,13 @@ class Aliases:
     def _keeps_the_rules(self, alias: tree.Alias) -> bool:
         """Whether a function may be the alias of another; complains if not."""
         context, page, at, require = self.context, contracts.functions, alias.position, self.context.require
-        own, other = (context.signatures[context.symbols[name]].declared for name in (alias.name, alias.of))
+        declared, target = (context.signatures[context.symbols[name]].declared for name in (alias.name, alias.of))
         leads_back = self.aliased(alias.of) == alias.name
         circle = self._circle(alias) if leads_back else ""
         return (
             require(page.aliases_have_no_body, at, alias.name in self._with_a_body, name=alias.name)
             and require(page.aliases_are_of_one_function, at, context.aliases.get(alias.name), name=alias.name)
-            and require(page.aliases_have_the_parameters, at, own, other, name=alias.name, of=alias.of)
+            and require(page.aliases_have_the_parameters, at, declared, target, name=alias.name, of=alias.of)
             and require(page.may_have_an_alias, at, context.functions[alias.of].linkage, of=alias.of)
             and require(page.aliases_lead_elsewhere, at, leads_back, name=alias.name, circle=circle)
         )

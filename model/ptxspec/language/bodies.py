@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
-from ptxspec.language.call_checks import Calls
+from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import Kernel, Op, Place, Plan, unbanked
 from ptxspec.language.entry_parameters import EntryParameters
 from ptxspec.language.form_selection import Misfit
@@ -13,15 +13,15 @@ from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names, labels_of_scopes
-from ptxspec.language.signatures import Signatures
-from ptxspec.language.variables import Variables
+from ptxspec.language.signatures import SignatureLayout
+from ptxspec.language.variables import VariableLayout
 
 
 class _Body:
     """One body that is being read: its kernel, the scope that is open, and what ends the names of scopes."""
 
-    def __init__(self, kernel: Kernel, function: tree.Function, names: Names, own: str):
-        self.kernel, self.function, self.names, self.own = kernel, function, names, own
+    def __init__(self, kernel: Kernel, function: tree.Function, names: Names, suffix: str):
+        self.kernel, self.function, self.names, self.suffix = kernel, function, names, suffix
         #: the labels of each scope, and how many scopes there were
         self.labels = labels_of_scopes(function)
         names.labels = self.labels[0]
@@ -37,9 +37,9 @@ class Bodies:
         self,
         context: Context,
         opaque: OpaqueVariables,
-        layout: Signatures,
-        variables: Variables,
-        calls: Calls,
+        layout: SignatureLayout,
+        variables: VariableLayout,
+        calls: CallChecks,
         instructions: Instructions,
         entry_parameters: EntryParameters,
     ):
@@ -56,8 +56,8 @@ class Bodies:
         kernel.sizes |= {space: context.sizes[space] for space in contracts.state_spaces.once()}
         if function.is_entry:  # in its frame the module's own come first
             kernel.sizes[contracts.state_spaces.OF_FRAMES] = context.sizes[contracts.state_spaces.OF_FRAMES]
-        own = "" if function.is_entry else f"@{symbol}"
-        names = Names(outer, own)
+        suffix = "" if function.is_entry else f"@{symbol}"
+        names = Names(outer, suffix)
         if kernel.signature is not None:
             self._formals(kernel, function, names)
         if function.is_entry and function.parameters:
@@ -65,7 +65,7 @@ class Bodies:
         for parameter in function.parameters if function.is_entry else ():
             if not self.entry_parameters.parameter(parameter, kernel, names):
                 break
-        self._statements(_Body(kernel, function, names, own))
+        self._statements(_Body(kernel, function, names, suffix))
         self._place_open(kernel)
         self.opaque.count_handles(function.position, kernel.places)
         at_the_end = contracts.functions.AT_THE_END
@@ -118,7 +118,7 @@ class Bodies:
                     code.append(op)
             elif isinstance(item, tree.Label):
                 self._label(item, body)
-            elif isinstance(item, tree.Scope):
+            elif isinstance(item, tree.ScopeBrace):
                 self._scope(item, body)
             elif isinstance(item, tree.Targets | tree.Prototype):
                 self._table(item, body.names)
@@ -139,10 +139,10 @@ class Bodies:
         names.passed.add(item.name)
         labels[unique] = len(body.kernel.code)
 
-    def _scope(self, item: tree.Scope, body: _Body) -> None:
+    def _scope(self, item: tree.ScopeBrace, body: _Body) -> None:
         if item.opens:
             body.scopes += 1
-            body.names = Names(body.names, f"{body.own}@{body.scopes}")
+            body.names = Names(body.names, f"{body.suffix}@{body.scopes}")
             body.names.labels = body.labels[body.scopes]
         else:
             assert body.names.outer is not None

@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import (
-    Call,
+    CallSite,
     Formal,
     Kernel,
     Op,
@@ -21,22 +21,22 @@ from ptxspec.language.checked import (
 from ptxspec.language.constant_bits import real_bits
 from ptxspec.language.instruction_rules import is_formal
 from ptxspec.language.module_context import Context
-from ptxspec.language.operand_resolution import Operands
+from ptxspec.language.operand_resolution import OperandResolver
 from ptxspec.language.scopes import Names
-from ptxspec.language.signatures import Signatures
+from ptxspec.language.signatures import SignatureLayout
 from ptxspec.terms import effects
 from ptxspec.terms.kinds import Special
 
 
-class Calls:
+class CallChecks:
     """Checks calls and indirect branches."""
 
-    def __init__(self, context: Context, aliases: Aliases, layout: Signatures, operands: Operands):
+    def __init__(self, context: Context, aliases: Aliases, layout: SignatureLayout, operands: OperandResolver):
         self.context, self.aliases, self.layout, self.operands = context, aliases, layout, operands
 
     def targets(self, item: tree.Targets, names: Names) -> Table:
         """A list of labels with their unique names, or of functions; of what is neither, a complaint."""
-        found: list[str] = []
+        symbols: list[str] = []
         signatures: dict[int, Signature] = {}
         problem = None
         for (target,) in item.targets:
@@ -44,7 +44,7 @@ class Calls:
                 label = names.label(target)
                 if label is None:
                     self.context.complain(item.position, f"{target} is no label of this function", cited.CONTROL)
-                found.append(label or target)
+                symbols.append(label or target)
                 continue
             function, symbol = self.context.functions.get(target), self.aliases.function_symbol(target)
             if function is None or function.position > item.position:
@@ -54,8 +54,8 @@ class Calls:
                 problem = problem or f"{target} is no function"
             else:
                 signatures.setdefault(self.layout.shape_of(signature), signature)
-            found.append(symbol)
-        return Table(item.directive, tuple(found), tuple(signatures.values()), item.position, problem)
+            symbols.append(symbol)
+        return Table(item.directive, tuple(symbols), tuple(signatures.values()), item.position, problem)
 
     def branch_among(
         self, op: Op, effect: effects.IndexedBranch, item: tree.Instruction, names: Names, kernel: Kernel
@@ -98,12 +98,12 @@ class Calls:
                 )
                 return None
             self.context.mentions.setdefault(kernel.name, []).append((None, item.position, signature))
-        for one in (signature, *also):
-            passed = self.passed(_Call(function or "the function", kernel, item.position), arguments, results, one)
+        for callee in (signature, *also):
+            passed = self.passed(_Call(function or "the function", kernel, item.position), arguments, results, callee)
             if passed is None:
                 return None
-            if one is signature:
-                op = op._replace(call=Call(function, signature, passed[0], passed[1], known))
+            if callee is signature:
+                op = op._replace(call=CallSite(function, signature, passed[0], passed[1], known))
         return op
 
     def passed(
@@ -111,7 +111,7 @@ class Calls:
     ) -> tuple[tuple[tree.Operand, ...], tuple[tree.Operand, ...]] | None:
         """What a call passes to a function and takes from it, the elements of vectors one by one; None after a complaint."""
         page, require = contracts.functions, self.context.require
-        found: list[tuple[tree.Operand, ...]] = []
+        operands: list[tuple[tree.Operand, ...]] = []
         for what, actuals, formals in (
             ("arguments", arguments, signature.parameters),
             ("results", results, signature.returns),
@@ -121,18 +121,18 @@ class Calls:
             as_many = page.passes_as_many
             if not require(as_many, call.at, len(actuals), count, is_open, function=call.function, what=what):
                 return None
-            single = self.one_by_one(call, actuals, formals)
+            single = self.in_elements(call, actuals, formals)
             if single is None:
                 return None
             for actual, formal in zip(single, formals, strict=False):
                 if not self.passes(call, actual, formal, what == "results"):
                     return None
-            found.append(tuple(single))
-        return found[0], found[1]
+            operands.append(tuple(single))
+        return operands[0], operands[1]
 
-    def one_by_one(self, call: _Call, actuals: Any, formals: tuple[Formal, ...]) -> list[tree.Operand] | None:
+    def in_elements(self, call: _Call, actuals: Any, formals: tuple[Formal, ...]) -> list[tree.Operand] | None:
         """What a call passes, the elements of vectors one by one, as parameters have them; None after a complaint."""
-        found: list[tree.Operand] = []
+        operands: list[tree.Operand] = []
         rule = contracts.functions.vectors_go_into_vectors
         for actual, formal in zip(actuals, (f for f in formals if f.vector), strict=False):
             length = 1 if formal.is_array else formal.vector
@@ -141,8 +141,8 @@ class Calls:
                 rule, call.at, elements, length, function=call.function
             ):
                 return None
-            found += actual.elements if elements else [actual] * length
-        return found
+            operands += actual.elements if elements else [actual] * length
+        return operands
 
     def passes(self, call: _Call, actual: Any, formal: Formal, is_result: bool) -> bool:
         """Whether an operand of a call may stand for a parameter; complains if not. Its name is the unique one already."""
@@ -172,15 +172,15 @@ class Calls:
     def passes_variable(self, call: _Call, name: str, place: Place, formal: Formal) -> bool:
         """Whether a variable may stand for a parameter; complains if not."""
         page, at, require = contracts.functions, call.at, self.context.require
-        said = {"function": call.function, "name": name}
+        names = {"function": call.function, "name": name}
         shape = "an array of one dimension" if formal.is_array else "no array"
         return (
-            require(page.variables_pass_in_param, at, place.space, place.framed, **said)
-            and require(page.formals_are_copied, at, is_formal(place, call.kernel), **said)
-            and require(page.sizes_agree, at, place.size, formal.size, formal.is_open, **said)
-            and require(page.alignments_agree, at, place.aligned, formal.aligned, **said)
-            and require(page.dimensions_agree, at, place.dimensions, formal.is_array, shape=shape, **said)
-            and require(page.elements_agree, at, formal.type, place.type, formal.is_array, **said)
+            require(page.variables_pass_in_param, at, place.space, place.framed, **names)
+            and require(page.formals_are_copied, at, is_formal(place, call.kernel), **names)
+            and require(page.sizes_agree, at, place.size, formal.size, formal.is_open, **names)
+            and require(page.alignments_agree, at, place.aligned, formal.aligned, **names)
+            and require(page.dimensions_agree, at, place.dimensions, formal.is_array, shape=shape, **names)
+            and require(page.elements_agree, at, formal.type, place.type, formal.is_array, **names)
         )
 
 

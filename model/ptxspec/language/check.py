@@ -11,30 +11,30 @@ from ptxspec.language import tree
 from ptxspec.language.abi import keep_to_the_abi
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.bodies import Bodies
-from ptxspec.language.call_checks import Calls
+from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import Checked, Kernel
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.entry_parameters import EntryParameters
-from ptxspec.language.initializers import Initializers
+from ptxspec.language.initializers import InitializerBuilder
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.instructions import Instructions
 from ptxspec.language.module_context import Context
 from ptxspec.language.named import Places, Range
 from ptxspec.language.opaque import OpaqueVariables
-from ptxspec.language.operand_resolution import Operands
+from ptxspec.language.operand_resolution import OperandResolver
 from ptxspec.language.parser import read
 from ptxspec.language.preamble import preamble
-from ptxspec.language.signatures import Signatures
+from ptxspec.language.signatures import SignatureLayout
 from ptxspec.language.symbols import names_agree, unresolved, variables_declared
-from ptxspec.language.variables import Variables
+from ptxspec.language.variables import VariableLayout
 
 
 def _checked(context: Context) -> Checked:
     """The module of a context, pass by pass. Raises PtxError with all complaints."""
     opaque, aliases = OpaqueVariables(context), Aliases(context)
-    layout, initializers = Signatures(context, opaque), Initializers(context, aliases)
-    variables, operands = Variables(context, opaque, initializers), Operands(context, aliases)
-    calls = Calls(context, aliases, layout, operands)
+    layout, initializers = SignatureLayout(context, opaque), InitializerBuilder(context, aliases)
+    variables, operands = VariableLayout(context, opaque, initializers), OperandResolver(context, aliases)
+    calls = CallChecks(context, aliases, layout, operands)
     instructions = Instructions(context, opaque, operands, InstructionRules(context, opaque), calls)
     entry_parameters = EntryParameters(context, opaque)
     bodies = Bodies(context, opaque, layout, variables, calls, instructions, entry_parameters)
@@ -68,12 +68,12 @@ def _checked(context: Context) -> Checked:
     )
 
 
-def _variables(context: Context, variables: Variables) -> None:
+def _variables(context: Context, variables: VariableLayout) -> None:
     """Lay out the module's variables."""
     outer = context.outer
     for variable in variables_declared(context, variables):
         made = variables.declare(variable, outer, context.sizes)
-        ending = "" if variable.linkage is not None else context.own
+        ending = "" if variable.linkage is not None else context.suffix
         if isinstance(made, Range):
             outer.places.add(made.like(made.first, ending))
         elif made is not None:
@@ -81,7 +81,7 @@ def _variables(context: Context, variables: Variables) -> None:
             context.positions.setdefault(made.name, variable.position)
 
 
-def _signatures(context: Context, layout: Signatures) -> None:
+def _signatures(context: Context, layout: SignatureLayout) -> None:
     """Declare all functions, and compare the declarations of entries."""
     for function in context.module.functions:
         if not function.is_entry:
@@ -101,9 +101,9 @@ def _bodies(context: Context, bodies: Bodies) -> tuple[dict[str, Kernel], dict[s
         if function.is_entry:
             kernels[symbol] = bodies.kernel(function, context.outer)
         else:
-            found = functions[symbol] = bodies.kernel(function, context.outer)
+            kernel = functions[symbol] = bodies.kernel(function, context.outer)
             context.sizes |= {
-                space: found.sizes[space] for space in contracts.state_spaces.once()
+                space: kernel.sizes[space] for space in contracts.state_spaces.once()
             }  # the module has one of each
     return kernels, functions
 
@@ -113,13 +113,13 @@ def _places(context: Context) -> Places:
     places = Places()
     for some in (context.outer.places, context.statics):
         places.update((place.name, place) for place in some.values())
-        for found in some.ranges.values():
-            places.add(found, found.ending)
-            places.update((place.name, place) for place in found.made.values())
+        for series in some.ranges.values():
+            places.add(series, series.ending)
+            places.update((place.name, place) for place in series.made.values())
     return places
 
 
-def check_tree(source: Source, module: tree.Module) -> Checked:
+def check_tree(source: Source, module: tree.ModuleTree) -> Checked:
     """Check a tree that somebody has made of a text. Raises PtxError with every complaint found."""
     return _checked(Context(source, module))
 
@@ -129,9 +129,9 @@ def check(text: str, path: str = "<ptx>", part: int | None = None) -> Checked:
     PtxError with every complaint found: those about syntax and, unless declarations are among what could not be read, those about
     all the rest."""
     source = Source(text, path)
-    found = read(source)
-    if found.module is None or not found.whole:
-        raise found.build.complaints.error()
-    context = Context(source, found.module, part)
-    context.complaints.extend(found.build.complaints)
+    reading = read(source)
+    if reading.module is None or not reading.whole:
+        raise reading.build.complaints.error()
+    context = Context(source, reading.module, part)
+    context.complaints.extend(reading.build.complaints)
     return _checked(context)

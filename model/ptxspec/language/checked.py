@@ -18,7 +18,7 @@ def unbanked(space: str) -> str:
     return space.partition("[")[0]
 
 
-class Pointer(NamedTuple):
+class InitialPointer(NamedTuple):
     """Where the first bytes of a variable are an address: at which offset and in how many bytes, of which variable or function,
     what is added to it, whether it is generic, and the mask that takes one byte of it."""
 
@@ -44,7 +44,7 @@ class Place(NamedTuple):
     """visible, weak, common or extern"""
     framed: bool = False
     """whether it lies in the frame of a function's activation: the offset counts from there, in local memory"""
-    pointers: tuple[Pointer, ...] = ()
+    pointers: tuple[InitialPointer, ...] = ()
     element: int = 0
     """the bytes of an element, if this is an array"""
     opaque: str = ""
@@ -131,7 +131,7 @@ class Table(NamedTuple):
     problem: str | None = None
 
 
-class Call(NamedTuple):
+class CallSite(NamedTuple):
     """What a call passes. `function` is None for an indirect call; `known` are those that it may reach, None if it is not
     said."""
 
@@ -178,7 +178,7 @@ class Op(NamedTuple):
     operands: tuple[tree.Operand, ...]
     guard: tuple[str, bool] | None
     position: int
-    call: Call | None = None
+    call: CallSite | None = None
     targets: tuple[str, ...] = ()
     """the labels that an indirect branch may go to"""
     space: str = ""
@@ -192,18 +192,18 @@ class Missing(NamedTuple):
     what: str
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         return f"{self.family} is PTX ({self.what}), but no page describes it"
 
 
-class Gap(NamedTuple):
+class GapOccurrence(NamedTuple):
     """An instruction of a module that no page describes, and where it stands."""
 
     missing: Missing
     position: int
 
     def diagnostic(self, source: Source) -> Diagnostic:
-        return source.diagnostic(self.position, self.missing.said, cited.GAPS)
+        return source.diagnostic(self.position, self.missing.message, cited.GAPS)
 
 
 class Kernel:
@@ -220,7 +220,7 @@ class Kernel:
         self.registers: dict[str, Type] = {}
         self.places: dict[str, Place] = {}
         self.code: list[Op] = []
-        self.gaps: list[Gap] = []
+        self.gaps: list[GapOccurrence] = []
         self.labels: dict[str, int] = {}
         #: bytes of the variables in each state space whose variables exist anew in each launch
         self.sizes = dict.fromkeys(contracts.state_spaces.begins_anew(), 0)
@@ -242,7 +242,7 @@ class Checked(NamedTuple):
     entries are called or named for the first time, `second_names` which function each other name stands for."""
 
     source: Source
-    tree: tree.Module
+    tree: tree.ModuleTree
     kernels: dict[str, Kernel]
     places: dict[str, Place]
     sizes: dict[str, int]

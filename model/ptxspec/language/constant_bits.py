@@ -7,17 +7,17 @@ from ptxspec.language import tree
 from ptxspec.terms.types import TYPES, Type
 
 
-def constant_fits(value: tree.Number | tree.Real, type: Type) -> bool:
+def constant_fits(value: tree.Number | tree.Float, type: Type) -> bool:
     """Whether a constant may stand for a value of the type as an operand."""
     return contracts.type_checking.takes_constant(type, real_bits(value))
 
 
-def real_bits(value: tree.Number | tree.Real) -> int:
+def real_bits(value: tree.Number | tree.Float) -> int:
     """The bits of a floating-point constant, 0 of an integer."""
-    return value.width if isinstance(value, tree.Real) else 0
+    return value.width if isinstance(value, tree.Float) else 0
 
 
-def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
+def constant_bits(value: tree.Number | tree.Float, type: Type) -> int:
     """A constant's bits as a value of a type: integers keep their low bits, floating-point numbers are rounded to nearest.
     A single written as 0f… keeps its exact bits, also where a double is wanted."""
     if isinstance(value, tree.Number):

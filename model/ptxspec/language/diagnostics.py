@@ -152,8 +152,8 @@ class Source:
         if end - start > WINDOW:
             begins = max(start, min(offset - WINDOW // 2, end - WINDOW))
         line = self.text[begins : min(end, begins + WINDOW)]
-        said = shortened(message, MOST_SAID)
-        return Diagnostic(self.path, self.line(offset), offset - start + 1, said, line, page, begins - start + 1)
+        shown = shortened(message, MOST_SAID)
+        return Diagnostic(self.path, self.line(offset), offset - start + 1, shown, line, page, begins - start + 1)
 
     @cached_property
     def _feeds(self) -> list[int]:
@@ -228,8 +228,8 @@ class Complaints:
             return
         if len(self._known) < _REMEMBERED:
             self._known.add(key)
-        said = message if isinstance(message, Later) else shortened(message, MOST_SAID)
-        self.kept.append(_Complaint(offset, self.count, said, page))
+        text = message if isinstance(message, Later) else shortened(message, MOST_SAID)
+        self.kept.append(_Complaint(offset, self.count, text, page))
         self.count += 1
         if len(self.kept) >= 2 * MOST_ERRORS:
             self._cut()
@@ -239,7 +239,7 @@ class Complaints:
         `fields` are what the sentence names besides the facts."""
         kept = rule(*facts)
         if not kept:
-            self.add(offset, rule.said(*facts, **fields), where(rule))
+            self.add(offset, rule.message(*facts, **fields), where(rule))
         return kept
 
     def add_broken(self, offset: int, broken: BrokenRule) -> None:
@@ -252,8 +252,8 @@ class Complaints:
 
     def extend(self, others: Complaints) -> None:
         """The complaints that were made elsewhere about the same text."""
-        for one in others.kept:
-            self.add(one.offset, one.message, one.page)
+        for complaint in others.kept:
+            self.add(complaint.offset, complaint.message, complaint.page)
         self.count += others.count - len(others.kept)
         self.whole &= others.whole
 
@@ -267,8 +267,8 @@ class Complaints:
 
     def error(self) -> PtxError:
         """All of it as one error."""
-        found = self.diagnostics()
-        return PtxError(found, self.count - len(found), self.whole)
+        diagnostics = self.diagnostics()
+        return PtxError(diagnostics, self.count - len(diagnostics), self.whole)
 
 
 def together(errors: Iterable[PtxError]) -> PtxError:

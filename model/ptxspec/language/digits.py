@@ -33,5 +33,5 @@ def double_of(text: str) -> int | None:
     digits = text.lower().partition("e")[0]
     if math.isinf(number) or (number == 0 and digits.strip("0.")):
         return None
-    found: int = struct.unpack("<Q", struct.pack("<d", number))[0]
-    return found
+    bits: int = struct.unpack("<Q", struct.pack("<d", number))[0]
+    return bits

@@ -67,5 +67,5 @@ class EntryParameters:
             )
         else:
             size = sizes[0] if sizes else None
-            found = tree.Parameter(variable.type, variable.name, variable.align, size, variable.position)
-            self.parameter(found, kernel, names)
+            parameter = tree.Parameter(variable.type, variable.name, variable.align, size, variable.position)
+            self.parameter(parameter, kernel, names)

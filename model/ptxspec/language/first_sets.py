@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError
-from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence
+from ptxspec.literate.grammar import Choice, GrammarRule, Literal, Node, Optional, Reference, Repetition, Sequence
 
 #: how many words a decision may look at
 AHEAD = 3
@@ -27,13 +27,13 @@ class Grammar:
 
     def __init__(
         self,
-        rules: Iterable[Rule],
+        rules: Iterable[GrammarRule],
         lexicon: Lexicon,
         built: frozenset[str],
         outside: dict[str, tuple[str, Place]],
         prefixes: dict[str, list[Place]] | None = None,
     ):
-        self.rules: dict[str, Rule] = {}
+        self.rules: dict[str, GrammarRule] = {}
         for rule in rules:
             if rule.name in self.rules or rule.name in lexicon.called:
                 raise DocumentError(rule.path, rule.line, f"{rule.name} is defined twice")
@@ -45,13 +45,13 @@ class Grammar:
         while changed:
             changed = False
             for rule in self.rules.values():
-                found = self.prefixes(rule.node, rule)
-                changed |= found != self._prefixes[rule.name]
-                self._prefixes[rule.name] = found
+                places = self.prefixes(rule.node, rule)
+                changed |= places != self._prefixes[rule.name]
+                self._prefixes[rule.name] = places
 
     def _recursive(self) -> set[str]:
         """Of every circle of rules one rule at least."""
-        found: set[str] = set()
+        recursive: set[str] = set()
         state: dict[str, int] = {}
 
         def visit(name: str) -> None:
@@ -59,7 +59,7 @@ class Grammar:
             for other in sorted(references(self.rules[name].node)):
                 if other in self.rules:
                     if state.get(other) == 1:
-                        found.add(other)
+                        recursive.add(other)
                     elif other not in state:
                         visit(other)
             state[name] = 2
@@ -67,9 +67,9 @@ class Grammar:
         for name in self.rules:
             if name not in state:
                 visit(name)
-        return found
+        return recursive
 
-    def prefixes(self, node: Node, rule: Rule) -> list[Place]:
+    def prefixes(self, node: Node, rule: GrammarRule) -> list[Place]:
         """What may stand at the first few places of a node; `ENDS` where it may have ended before."""
         if isinstance(node, Literal):
             if self.lexicon.class_of(node.text) in ("unknown", "blank"):
@@ -87,12 +87,12 @@ class Grammar:
             several = [self.prefixes(a, rule) for a in node.alternatives]
             return [frozenset().union(*(s[k] for s in several)) for k in range(AHEAD)]
         if isinstance(node, Sequence):
-            found: list[Place] = [frozenset([ENDS])] * AHEAD
+            prefixes: list[Place] = [frozenset([ENDS])] * AHEAD
             for item in reversed(node.items):
-                found = after(self.prefixes(item, rule), found)
-            return found
+                prefixes = after(self.prefixes(item, rule), prefixes)
+            return prefixes
         once = self.prefixes(node.item, rule)
-        if isinstance(node, Repeated):
+        if isinstance(node, Repetition):
             once = after(once, maybe(once))
         return maybe(once)
 
@@ -104,21 +104,21 @@ class Grammar:
         """What a rule may begin with: what may stand at each of its first few places."""
         return self._prefixes[name]
 
-    def overlap(self, one: Place, other: Place, first: bool) -> bool:
+    def overlap(self, place: Place, other: Place, first: bool) -> bool:
         """Whether a word may stand for both. A literal goes before its class, unless it is a name like others. What may
         be nothing is no rival for the first word."""
-        for a in one:
+        for a in place:
             if a in other or (not first and ENDS in (a, *other)):
                 return True
             if isinstance(a, Literal):
-                own = self.lexicon.class_of(a.text)
-                if own in other and own in ("name", "dotted"):
+                word_class = self.lexicon.class_of(a.text)
+                if word_class in other and word_class in ("name", "dotted"):
                     return True
             elif any(isinstance(b, Literal) and self.lexicon.class_of(b.text) == a for b in other):
                 return True
         return False
 
-    def called(self, node: Node, rule: Rule) -> list[str]:
+    def called(self, node: Node, rule: GrammarRule) -> list[str]:
         """What a message says of a node that is missing."""
         if isinstance(node, Literal):
             return [repr(node.text)]
@@ -132,12 +132,12 @@ class Grammar:
         if isinstance(node, Choice):
             return [c for a in node.alternatives for c in self.called(a, rule)]
         if isinstance(node, Sequence):
-            found: list[str] = []
+            names: list[str] = []
             for item in node.items:
-                found += self.called(item, rule)
-                if not isinstance(item, Optional | Repeated):
+                names += self.called(item, rule)
+                if not isinstance(item, Optional | Repetition):
                     break
-            return found
+            return names
         return self.called(node.item, rule)
 
     def terminals(self, node: Node) -> Place | None:
@@ -161,7 +161,7 @@ class Grammar:
 
 def after(first: list[Place], then: list[Place]) -> list[Place]:
     """What may stand at the places of one thing after another, each place by itself."""
-    found: list[Place] = []
+    places: list[Place] = []
     ended = frozenset([ENDS])
     for k in range(AHEAD):
         place = first[k] - ended
@@ -169,8 +169,8 @@ def after(first: list[Place], then: list[Place]) -> list[Place]:
         for j in range(k + 1):
             if ENDS in first[j] and (j == 0 or first[j - 1] - ended):
                 place |= then[k - j]
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def maybe(places: list[Place]) -> list[Place]:

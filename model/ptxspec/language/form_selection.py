@@ -91,8 +91,8 @@ def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, shape: tuple[Kind, .
 def _too_early(form: Form, mnemonic: str, shape: tuple[Kind, ...], module: Epoch) -> str | None:
     """Why a module of this version and target does not have the form, or one of the operands that are written; or None."""
     definition = form.definition
-    own = [r.operand for r in definition.rules if r.operand]
-    named = [n for n in dict.fromkeys(own) if n in _written_names(form, shape)] if own else []
+    operands = [r.operand for r in definition.rules if r.operand]
+    named = [n for n in dict.fromkeys(operands) if n in _written_names(form, shape)] if operands else []
     for operand in ("", *named):
         since, needed = definition.availability(form.modifiers, module.target, (operand,))
         what = f"{mnemonic} with {operand}" if operand else mnemonic
@@ -105,7 +105,7 @@ def _too_early(form: Form, mnemonic: str, shape: tuple[Kind, ...], module: Epoch
 def _written_names(form: Form, shape: tuple[Kind, ...]) -> list[str]:
     """The names of the operands that are written, but for those in braces or brackets."""
     written = [(group[0], kind) for group, kind in zip(form.places, shape, strict=False) if not group[0].group]
-    seconds = [o.second for o, kind in written if o.second and isinstance(kind, kinds.Pair)]
+    seconds = [o.second for o, kind in written if o.second and isinstance(kind, kinds.PairKind)]
     return [*(o.name for o, _ in written), *seconds]
 
 
@@ -116,9 +116,9 @@ def _in_its_epoch(plan: Plan, shape: tuple[Kind, ...], epoch: Epoch) -> Plan:
     more = {k: v for k, v in form.definition.implied(form.modifiers, epoch).items() if k in slots}
     if not more and not form.definition.dated:
         return plan
-    found = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape)
-    assert isinstance(found, Plan)
-    return found._replace(form=form)
+    dated = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape)
+    assert isinstance(dated, Plan)
+    return dated._replace(form=form)
 
 
 def fit(form: Form, shape: tuple[Kind, ...]) -> Plan | Misfit:
@@ -140,26 +140,26 @@ def fit(form: Form, shape: tuple[Kind, ...]) -> Plan | Misfit:
             return Misfit(index, wrong, page)
         absent += tuple(o.name for o in places[index] if o not in group)
         of_members: list[Read | Written] = []
-        for operand, one in zip(group, members, strict=True):
+        for operand, member in zip(group, members, strict=True):
             parameter = form.definition.sources.get(operand.name)
-            own, problem = _marks(form, operand, one)
+            new_marks, problem = _marks(form, operand, member)
             if problem:
                 return Misfit(index, problem, page)
-            marks |= own
-            if isinstance(one, kinds.Part | kinds.Sum):
-                one = one.of
+            marks |= new_marks
+            if isinstance(member, kinds.PartKind | kinds.SumKind):
+                member = member.of
             if parameter is not None:
-                problem = source_problem(form, operand, parameter.annotation, one)
+                problem = source_problem(form, operand, parameter.annotation, member)
                 of_members.append(Read(operand.name))
             else:
                 wanted: list[Any] = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
-                if one is not kinds.SINK or not operand.group:
-                    problem = destination_problem(form, operand, wanted, one)
+                if member is not kinds.SINK or not operand.group:
+                    problem = destination_problem(form, operand, wanted, member)
                 of_members.append(Written(outputs))
                 outputs += len(wanted)
             if problem:
                 return Misfit(index, problem, page)
-        if group[0].group and all(one is kinds.SINK for one in members):
+        if group[0].group and all(member is kinds.SINK for member in members):
             return Misfit(index, "one of these must be a register, not the sink _", page)
         parts.append(Grouped(tuple(of_members)) if group[0].group else of_members[0])
     form = form._replace(marks=marks)
@@ -172,7 +172,7 @@ def _members(
     """Why what is written cannot stand for the operands of a place, or None; those of them that are written; and the kind of
     each."""
     if group[0].bracketed:
-        written = kind.elements if isinstance(kind, kinds.Bracket) else ()
+        written = kind.elements if isinstance(kind, kinds.BracketKind) else ()
         required = tuple(o for o in group if not o.optional)
         if len(written) == len(group):
             return None, group, written
@@ -180,7 +180,7 @@ def _members(
             return None, required, written
         return f"{form.mnemonic} needs {', '.join(o.name for o in required)} in brackets here", group, ()
     if group[0].group:
-        if not isinstance(kind, kinds.Braces) or len(kind.elements) != len(group):
+        if not isinstance(kind, kinds.BracesKind) or len(kind.elements) != len(group):
             return f"{len(group)} operands in braces are needed here", group, ()
         return None, group, kind.elements
     return None, group, (kind,)
@@ -188,11 +188,11 @@ def _members(
 
 def _marks(form: Form, operand: Operand, kind: Kind) -> tuple[dict[str, str | int], str | None]:
     """What an operand carries, by the names that the definition has for it; and why it may not, or None."""
-    if isinstance(kind, kinds.Sum):
+    if isinstance(kind, kinds.SumKind):
         return ({operand.addend: kind.offset}, None) if operand.sum else ({}, kinds.NO_OFFSET)
-    selector, negated = (kind.selector, kind.negated) if isinstance(kind, kinds.Part) else (None, False)
+    selector, negated = (kind.selector, kind.negated) if isinstance(kind, kinds.PartKind) else (None, False)
     marks: dict[str, str | int] = {}
-    if isinstance(kind, kinds.Part) and not isinstance(kind.of, Type):
+    if isinstance(kind, kinds.PartKind) and not isinstance(kind.of, Type):
         return marks, f"only a register takes a selector or a minus sign, not {described(kind.of)}"
     if selector is not None:
         if operand.selector is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ptxspec.language.diagnostics import Source
-from ptxspec.language.outline import NAMES, NUMBERS, Kind, Run, function_parts, mnemonic_at, runs
+from ptxspec.language.outline import NAMES, NUMBERS, RunKind, WordRun, function_parts, mnemonic_at, runs
 from ptxspec.language.parser import Reading
 from ptxspec.language.printer import INDENT, WIDTH
 from ptxspec.language.syntax import syntax
@@ -31,14 +31,14 @@ class Comment(NamedTuple):
     last: bool
 
 
-class Gap(NamedTuple):
+class Spacing(NamedTuple):
     """What stands before a word: comments, and whether an empty line is between the last of them, or the word before, and it."""
 
     comments: tuple[Comment, ...]
     apart: bool
 
 
-class Place(NamedTuple):
+class WordLayout(NamedTuple):
     """How a word is joined to the one before: on a new line, `depth` deep, or after `space`, with `depth` for a line that a
     comment makes necessary."""
 
@@ -56,26 +56,26 @@ class Change(NamedTuple):
 
 def formatted(text: str, path: str = "<ptx>") -> str:
     """The text in the layout of this program. Raises PtxError if it cannot be read."""
-    found, at = [], 0
+    pieces, at = [], 0
     for change in changes(text, path):
-        found += [text[at : change.start], change.text]
+        pieces += [text[at : change.start], change.text]
         at = change.end
-    return "".join(found) + text[at:]
+    return "".join(pieces) + text[at:]
 
 
 def changes(text: str, path: str = "<ptx>") -> list[Change]:
     """What is to be changed of a text, from its beginning to its end, so that it has the layout of this program: blanks between
     words, with the comments there. Raises PtxError if the text cannot be read."""
     reading = Reading(Source(text, path))
-    found = reading.module()
-    if found.build.complaints or found.module is None:
-        raise found.build.complaints.error()
+    result = reading.module()
+    if result.build.complaints or result.module is None:
+        raise result.build.complaints.error()
     split = reading.split
     count = len(split.words) - 3
     newline = "\r\n" if re.search(r"\r?\n|\Z", text)[0] == "\r\n" else "\n"  # type: ignore[index]
     places = _places(text, split)
     parts = [_written(_gap(text, split, i), places[i], split.words[i], newline, i == 0) for i in range(count)]
-    parts.append(_written(_gap(text, split, count), Place(0, None), "", newline, count == 0))
+    parts.append(_written(_gap(text, split, count), WordLayout(0, None), "", newline, count == 0))
     assert _same_words(split, parts), f"{path}: the formatted text would have another meaning"
     made = []
     for i, part in enumerate(parts):
@@ -96,22 +96,22 @@ def _end_before(split: Split, i: int) -> int:
     return split.starts[i - 1] + len(split.words[i - 1]) if i else 0
 
 
-def _gap(text: str, split: Split, i: int) -> Gap:
+def _gap(text: str, split: Split, i: int) -> Spacing:
     """What stands before a word."""
     at, end = _end_before(split, i), split.starts[i]
     blank = text[at:end]
     if blank.isspace() or not blank:
-        return Gap((), blank.count("\n") > 1)
-    found: list[Comment] = []
+        return Spacing((), blank.count("\n") > 1)
+    comments: list[Comment] = []
     for match in COMMENT.finditer(text, at, end):
         feeds = text.count("\n", at, match.start())
         at = match.end()
         last = match[0][0] == "#" or match[0][:2] == "//" or re.compile(r"[^\S\n]*(\n|\Z)").match(text, at) is not None
-        found.append(Comment(match[0].rstrip(), feeds > 0, feeds > 1, last))
-    return Gap(tuple(found), text.count("\n", at, end) > 1)
+        comments.append(Comment(match[0].rstrip(), feeds > 0, feeds > 1, last))
+    return Spacing(tuple(comments), text.count("\n", at, end) > 1)
 
 
-def _written(gap: Gap, place: Place, word: str, newline: str, first: bool) -> str:
+def _written(gap: Spacing, place: WordLayout, word: str, newline: str, first: bool) -> str:
     """The text before a word."""
     if place.space is None:
         return _before_line(gap, place.depth, word, newline, first)
@@ -131,7 +131,7 @@ def _written(gap: Gap, place: Place, word: str, newline: str, first: bool) -> st
     return "".join(parts)
 
 
-def _before_line(gap: Gap, depth: int, word: str, newline: str, first: bool) -> str:
+def _before_line(gap: Spacing, depth: int, word: str, newline: str, first: bool) -> str:
     """The text before a word that begins a line; the empty word ends the text."""
     parts: list[str] = []
     beside = not first
@@ -153,29 +153,29 @@ def _before_line(gap: Gap, depth: int, word: str, newline: str, first: bool) -> 
     return "".join(parts)
 
 
-def _places(text: str, split: Split) -> list[Place]:
+def _places(text: str, split: Split) -> list[WordLayout]:
     """How each word is joined to the one before."""
-    found: list[Place] = []
+    places: list[WordLayout] = []
     for run in runs(text, split):
-        depth = max(run.depth - (run.kind in (Kind.LABEL, Kind.TABLE)), 0)
-        found.append(Place(depth, None))
+        depth = max(run.depth - (run.kind in (RunKind.LABEL, RunKind.TABLE)), 0)
+        places.append(WordLayout(depth, None))
         spaces = list(_Spacing(split, run).spaces())
         breaks = _breaks(split, run, spaces, depth)
         for i, space in enumerate(spaces, run.first + 1):
-            found.append(Place(breaks[i], None) if i in breaks else Place(depth, space))
-    return found
+            places.append(WordLayout(breaks[i], None) if i in breaks else WordLayout(depth, space))
+    return places
 
 
-def _breaks(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, int]:
+def _breaks(split: Split, run: WordRun, spaces: list[str], depth: int) -> dict[int, int]:
     """Where lines begin within a run, and how deep."""
-    if run.kind is Kind.FUNCTION:
+    if run.kind is RunKind.FUNCTION:
         return dict(_header(split, run, depth))
-    if run.kind is Kind.VARIABLES and "=" in split.words[run.first : run.end]:
+    if run.kind is RunKind.VARIABLES and "=" in split.words[run.first : run.end]:
         return _list(split, run, spaces, depth)
     return {}
 
 
-def _header(split: Split, run: Run, depth: int) -> Iterator[tuple[int, int]]:
+def _header(split: Split, run: WordRun, depth: int) -> Iterator[tuple[int, int]]:
     """A line for each parameter, and for each directive after them."""
     name, parameters, _ = function_parts(split, run)
     if name is None:
@@ -193,7 +193,7 @@ def _header(split: Split, run: Run, depth: int) -> Iterator[tuple[int, int]]:
             yield i, depth
 
 
-def _list(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, int]:
+def _list(split: Split, run: WordRun, spaces: list[str], depth: int) -> dict[int, int]:
     """Of a value that is too long for one line: the lines of what is in its braces."""
     words = split.words
     widths = [len(words[i]) for i in range(run.first, run.end)]
@@ -201,7 +201,7 @@ def _list(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, in
     if len(INDENT) * depth + sum(widths) + sum(map(len, spaces)) <= WIDTH or words[opens] != "{":
         return {}
     closes = max(i for i in range(run.first, run.end) if words[i] == "}")
-    found = {opens + 1: depth + 1, closes: depth}
+    depths = {opens + 1: depth + 1, closes: depth}
     begins, column = opens + 1, len(INDENT) * (depth + 1)
     for i in range(opens + 1, closes):
         if words[i] == "," and i + 1 < closes:
@@ -209,9 +209,9 @@ def _list(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, in
             reached = column + sum(widths[k - run.first] for k in range(begins, i + 1))
             reached += sum(len(spaces[k - run.first - 1]) for k in range(begins + 1, i + 1))
             if reached + 1 + sum(widths[k - run.first] + len(spaces[k - run.first - 1]) for k in piece) > WIDTH:
-                found[i + 1] = depth + 1
+                depths[i + 1] = depth + 1
                 begins = i + 1
-    return found
+    return depths
 
 
 def _piece(words: list[str], at: int, end: int) -> range:
@@ -222,11 +222,11 @@ def _piece(words: list[str], at: int, end: int) -> range:
 class _Spacing:
     """The blanks within a run."""
 
-    def __init__(self, split: Split, run: Run):
+    def __init__(self, split: Split, run: WordRun):
         self.words, self.classes, self.run = split.words, split.classes, run
         #: the last word of an opcode with its modifiers
         self.opcode = -1
-        if run.kind is Kind.INSTRUCTION:
+        if run.kind is RunKind.INSTRUCTION:
             self.opcode = mnemonic_at(split, run)
             while self.opcode + 1 < run.end and self.classes[self.opcode + 1] in ("directive", "bank"):
                 self.opcode += 1
@@ -266,7 +266,7 @@ class _Spacing:
 
     def _counts(self, i: int) -> bool:
         """Whether the word is part of `<N>` behind a name."""
-        if self.run.kind is not Kind.VARIABLES:
+        if self.run.kind is not RunKind.VARIABLES:
             return False
         opens = next((k for k in (i, i - 1, i - 2) if self.words[k] == "<"), -1)
         return opens > 0 and self.classes[opens - 1] in NAMES and self.words[opens + 2] == ">"

@@ -102,13 +102,13 @@ class Form(NamedTuple):
     @property
     def places(self) -> list[tuple[notation.Operand, ...]]:
         """The operands in the order of the syntax; those within one pair of braces or brackets are grouped."""
-        found: list[tuple[notation.Operand, ...]] = []
+        places: list[tuple[notation.Operand, ...]] = []
         for operand in self.syntax.operands:
-            if operand.group and found and found[-1][0].group == operand.group:
-                found[-1] = (*found[-1], operand)
+            if operand.group and places and places[-1][0].group == operand.group:
+                places[-1] = (*places[-1], operand)
             else:
-                found.append((operand,))
-        return found
+                places.append((operand,))
+        return places
 
     def marked(self, operand: notation.Operand, text: str) -> str:
         """An operand's text, with the minus sign and the selector that the form has for this operand."""
@@ -123,8 +123,8 @@ class Form(NamedTuple):
         optional = [o for o in self.syntax.operands if o.optional]
         last = [o.name for o in optional if not o.bracketed]
         inside = tuple(o.name for o in optional if o.bracketed)
-        found = [tuple(last[i:]) for i in range(len(last), -1, -1)]
-        return found + [names + inside for names in found] if inside else found
+        absences = [tuple(last[i:]) for i in range(len(last), -1, -1)]
+        return absences + [names + inside for names in absences] if inside else absences
 
     @property
     def plain(self) -> bool:
@@ -141,12 +141,12 @@ class Form(NamedTuple):
         negations = [o.negation for o in self.syntax.operands if o.sign == "{-}"]
         chosen = [(s.name, spread(s.options)) for s in selectors]
         count = max([len(options) for _, options in chosen] + [1 << len(negations) if negations else 0])
-        found = [self]
+        variants = [self]
         for i in range(count):
             marks = {name: options[(i + 2 * k) % len(options)] for k, (name, options) in enumerate(chosen)}
             signs = {name: True for k, name in enumerate(negations) if i >> k & 1}
-            found.append(self._replace(marks={**self.marks, **marks, **signs}))
-        return [*found, self.hinted] if self.syntax.telling else found
+            variants.append(self._replace(marks={**self.marks, **marks, **signs}))
+        return [*variants, self.hinted] if self.syntax.telling else variants
 
     @property
     def hinted(self) -> Form:
@@ -172,20 +172,20 @@ class Form(NamedTuple):
     def changes(self) -> list[tuple[str, Edition]]:
         """The editions (ranges of PTX versions and targets) on which its meaning depends, among the modules that have the form:
         (the entry of the register of ambiguities, the edition)."""
-        found = self._asked
-        epochs = self._epochs if found else []
-        return [(slug, e) for slug, e in found if len({e.holds(epoch) for epoch in epochs}) == 2]
+        changes = self._questions
+        epochs = self._epochs if changes else []
+        return [(slug, e) for slug, e in changes if len({e.holds(epoch) for epoch in epochs}) == 2]
 
     @property
     def editions(self) -> list[Form]:
         """The form in modules of other editions, once for each meaning that differs from the newest one."""
-        found = {id(self.meaning()): self}
-        for dated in (self._replace(epoch=epoch) for epoch in (self._epochs if self._asked else [])):
-            found.setdefault(id(dated.meaning()), dated)
-        return [form for form in found.values() if form is not self]
+        editions = {id(self.meaning()): self}
+        for dated in (self._replace(epoch=epoch) for epoch in (self._epochs if self._questions else [])):
+            editions.setdefault(id(dated.meaning()), dated)
+        return [form for form in editions.values() if form is not self]
 
     @property
-    def _asked(self) -> list[tuple[str, Edition]]:
+    def _questions(self) -> list[tuple[str, Edition]]:
         """What the definition asks of the epoch of any module."""
         return self.definition.changes({**self.modifiers, **self.marks}, self._lacking(()))
 
@@ -193,7 +193,7 @@ class Form(NamedTuple):
     def _epochs(self) -> list[Epoch]:
         """The first epoch of each edition that its meaning may depend on, of those that have the form."""
         since, target = self.availability
-        editions = (Edition(since, None, target), *(edition for _, edition in self._asked))
+        editions = (Edition(since, None, target), *(edition for _, edition in self._questions))
         return [epoch for epoch in beginnings(editions) if self.exists(epoch)]
 
     def exists(self, epoch: Epoch) -> bool:
@@ -271,10 +271,10 @@ class Opcode:
     def find(self, mnemonic: str) -> list[Form]:
         """The forms a mnemonic may be; several where the operands decide."""
         if mnemonic not in self._found:
-            found = self._in_order(mnemonic) or self._in_another_order(mnemonic)
-            if not found:
-                return found  # there is no end of mnemonics that an opcode does not have
-            self._found[mnemonic] = found
+            matches = self._in_order(mnemonic) or self._in_another_order(mnemonic)
+            if not matches:
+                return matches  # there is no end of mnemonics that an opcode does not have
+            self._found[mnemonic] = matches
         return self._found[mnemonic]
 
     def _in_order(self, mnemonic: str) -> list[Form]:
@@ -311,8 +311,8 @@ class Opcode:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
         page = contracts.mnemonics
         words = mnemonic.split(".")[1:]
-        own, in_order = page.NEXT_TO.get(self.name, ()), page.IN_ORDER.get(self.name, ())
-        count = next((i for i, word in enumerate(words) if word not in own), len(words))
+        neighbours, in_order = page.NEXT_TO.get(self.name, ()), page.IN_ORDER.get(self.name, ())
+        count = next((i for i, word in enumerate(words) if word not in neighbours), len(words))
 
         def once(words: list[str]) -> list[str]:
             return [w for i, w in enumerate(words) if w not in page.REPEATED or w not in words[:i]]
@@ -330,10 +330,10 @@ class Opcode:
     @cached_property
     def _orders(self) -> dict[tuple[Any, ...], str]:
         """The page's mnemonic for each without an order."""
-        found: dict[tuple[Any, ...], str] = {}
+        orders: dict[tuple[Any, ...], str] = {}
         for form in self.forms:
-            found.setdefault(self._unordered(form.mnemonic), form.mnemonic)
-        return found
+            orders.setdefault(self._unordered(form.mnemonic), form.mnemonic)
+        return orders
 
     @cached_property
     def forms(self) -> list[Form]:
@@ -353,12 +353,6 @@ class Opcode:
         return forms
 
     @cached_property
-    def takes_lists(self) -> bool:
-        """Whether an operand of some form is a list in parentheses."""
-        annotations = [p.annotation for _, definition in self.lines for p in definition.sources.values()]
-        return any(isinstance(a, Special) and a.name == "list_of_operands" for a in annotations)
-
-    @cached_property
     def _lasting(self) -> Lasting:
         """The mnemonics that no module loses, or all if there are none."""
         known = {form.mnemonic for form in self.forms if form.removal is None}
@@ -376,8 +370,8 @@ class Opcode:
         words = [meant.get(word, [word])[0] for word in mnemonic.split(".")[: MOST_MODIFIERS + 1]]
         wanted, written = set(words), ".".join(words)[:_LONGEST]
         names, sets, bits = self._lasting
-        asked = sum(1 << bits[word] for word in wanted if word in bits)  # what none has is lacking in all
-        lacking = [(asked ^ own).bit_count() for own in sets]
+        wanted_bits = sum(1 << bits[word] for word in wanted if word in bits)  # what none has is lacking in all
+        lacking = [(wanted_bits ^ word_bits).bit_count() for word_bits in sets]
         ranked = [names[i] for i in sorted(range(len(names)), key=lacking.__getitem__)[:_MOST_RANKED]]
         close = alike(written, ranked, count, 0.3)
         same = self._of_other_types(mnemonic.split(".")[: MOST_MODIFIERS + 1])[: count - 1]
@@ -391,14 +385,14 @@ class Opcode:
         """The mnemonics that the opcode has where one of the words, a type, is replaced by another of the same width; that of
         bits first."""
         names = set(self._lasting.mnemonics)
-        found = []
+        mnemonics = []
         for i, word in enumerate(words):
             width = TYPES[word].width if word in TYPES else 0
             alike = sorted(
                 (t for t in TYPES.values() if t.width == width and t.name != word), key=lambda t: t.kind != "b"
             )
-            found += [".".join((*words[:i], t.name, *words[i + 1 :])) for t in alike]
-        return [name for name in found if name in names]
+            mnemonics += [".".join((*words[:i], t.name, *words[i + 1 :])) for t in alike]
+        return [name for name in mnemonics if name in names]
 
     def misspelled(self, mnemonic: str) -> dict[str, list[str]]:
         """For modifiers that no opcode has, those of this one that they are like."""
@@ -406,15 +400,15 @@ class Opcode:
 
         known = registry().words
         strange = (w for w in mnemonic.split(".")[1 : MOST_MODIFIERS + 1] if w not in known and w not in TYPES)
-        found = {word: near(word, self._words) for word in itertools.islice(dict.fromkeys(strange), 4)}
-        return {word: some for word, some in found.items() if some}
+        suggestions = {word: near(word, self._words) for word in itertools.islice(dict.fromkeys(strange), 4)}
+        return {word: some for word, some in suggestions.items() if some}
 
     def absent(self, mnemonic: str) -> tuple[str, str]:
         """What to say of a mnemonic that the opcode does not have, and the page."""
         instead = self.nearest(mnemonic)
         meant = [f"did you mean .{' or .'.join(some)} for .{w}? " for w, some in self.misspelled(mnemonic).items()]
-        said = f"there is no {mnemonic}; {''.join(meant)}the nearest forms are {', '.join(instead)}"
-        return said, self.page_of_most(instead)
+        message = f"there is no {mnemonic}; {''.join(meant)}the nearest forms are {', '.join(instead)}"
+        return message, self.page_of_most(instead)
 
     @cached_property
     def _words(self) -> list[str]:
@@ -505,24 +499,24 @@ class Registry:
 
 def bound_lines(module: Any) -> list[Bound]:
     """The syntax lines of a page, each with its definition. Raises DocumentError where the two do not fit."""
-    path, found = str(module.__file__), list[Bound]()
+    path, bound = str(module.__file__), list[Bound]()
     definitions = sorted(DEFINITIONS.get(module.__name__, []), key=lambda d: d.line)
     fences = finder.document_of(module).of("syntax")
     if not definitions:
         raise DocumentError(path, 1, "a page of an instruction without semantics: no @instruction")
     parsed, start = notation.parse(fences, path), 0
     for definition in definitions:
-        own = [lines for fence, lines in zip(fences, parsed, strict=True) if start < fence.line < definition.line]
+        before = [lines for fence, lines in zip(fences, parsed, strict=True) if start < fence.line < definition.line]
         start = definition.line
-        if not own:
+        if not before:
             raise DocumentError(path, definition.line, f"{definition.name} has no syntax fence before it")
-        lines = [line for some in own for line in some]
+        lines = [line for group in before for line in group]
         _check_binding(definition, lines, path)
-        found += [(line, definition) for line in lines]
+        bound += [(line, definition) for line in lines]
     for fence in fences:
         if fence.line > start:
             raise DocumentError(path, fence.line, "a syntax fence without semantics: no definition follows it")
-    return found
+    return bound
 
 
 def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -> None:
@@ -571,7 +565,7 @@ def _index(value: Any) -> dict[str, list[str]]:
     """An index as it was kept. Raises ValueError for what is none."""
     if not isinstance(value, dict) or not all(isinstance(names, list) and names for names in value.values()):
         raise ValueError("no index of opcodes")
-    if not all(isinstance(n, str) and n.startswith("ptxspec.spec.") for own in value.values() for n in own):
+    if not all(isinstance(n, str) and n.startswith("ptxspec.spec.") for modules in value.values() for n in modules):
         raise ValueError("no pages of instructions")
     return value
 
@@ -603,10 +597,10 @@ def _near_family(mnemonic: str) -> str:
     from ptxspec.language.suggestions import did_you_mean
 
     words = mnemonic.split(".")[:MOST_MODIFIERS]
-    own = [f for f in contracts.gaps.FAMILIES if opcode_of(f) == words[0]]
-    counts = sorted({f.count(".") + 1 for f in own}, reverse=True)
-    found = (did_you_mean(".".join(words[:n]), (f for f in own if f.count(".") + 1 == n)) for n in counts)
-    return next((one for one in found if one), "")
+    families = [f for f in contracts.gaps.FAMILIES if opcode_of(f) == words[0]]
+    counts = sorted({f.count(".") + 1 for f in families}, reverse=True)
+    suggestions = (did_you_mean(".".join(words[:n]), (f for f in families if f.count(".") + 1 == n)) for n in counts)
+    return next((suggestion for suggestion in suggestions if suggestion), "")
 
 
 def _parted(mnemonic: str, exactly: bool) -> list[str]:

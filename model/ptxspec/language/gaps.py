@@ -56,14 +56,16 @@ def families(beginning: str = "") -> list[Gap]:
     ['wgmma.fence: an order among products of a warpgroup (PTX 8.0, sm_90a)']
     """
     page = contracts.gaps
-    own = page.family_of(beginning)
+    family = page.family_of(beginning)
     names = [
-        n for n in page.FAMILIES if n == own or not beginning or f"{n}.".startswith((f"{beginning}.", f"{beginning}::"))
+        n
+        for n in page.FAMILIES
+        if n == family or not beginning or f"{n}.".startswith((f"{beginning}.", f"{beginning}::"))
     ]
-    found = [_gap(name, page.FAMILIES[name]) for name in names]
+    gaps = [_gap(name, page.FAMILIES[name]) for name in names]
     known = registry().opcodes.get(opcode_of(beginning))
-    more = page.further_form(beginning, frozenset(known.words)) if known is not None and not found else None
-    return found if more is None else [_gap(beginning, more)]
+    more = page.further_form(beginning, frozenset(known.words)) if known is not None and not gaps else None
+    return gaps if more is None else [_gap(beginning, more)]
 
 
 def further_forms(opcode: str) -> list[Gap]:
@@ -107,10 +109,10 @@ def coverage() -> Coverage:
 
 def gaps_of(checked: Checked) -> list[Diagnostic]:
     """What is said of each gap of a module, in the order of the text."""
-    return told(checked, (*checked.kernels.values(), *checked.functions.values()))
+    return diagnostics_of_gaps(checked, (*checked.kernels.values(), *checked.functions.values()))
 
 
-def told(checked: Checked, kernels: Iterable[Kernel]) -> list[Diagnostic]:
+def diagnostics_of_gaps(checked: Checked, kernels: Iterable[Kernel]) -> list[Diagnostic]:
     """What is said of each gap of some entries and functions of a module, in the order of the text."""
     gaps = sorted((gap for kernel in kernels for gap in kernel.gaps), key=lambda gap: gap.position)
     return [gap.diagnostic(checked.source) for gap in gaps]
@@ -126,7 +128,7 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
         more = page.further_form(mnemonic, frozenset(opcode.words)) if opcode is not None else None
         if more is None:
             return None
-        found, family = Missing(mnemonic, more.what), more
+        result, family = Missing(mnemonic, more.what), more
     else:
         family = page.FAMILIES[name]
         foreign = page.foreign(mnemonic, name)
@@ -135,9 +137,9 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
             words = sorted({*family.words, *(f.split(".")[0] for f in longer)})
             instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in words))
             return f"there is no {mnemonic}: {name} has no .{foreign[0]}{instead}"
-        found = Missing(name, family.what)
+        result = Missing(name, family.what)
     early = None if module is None else too_early(mnemonic, family.since, family.needs, module, family.only)
-    return early or found
+    return early or result
 
 
 def too_early(

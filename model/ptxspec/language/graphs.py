@@ -10,7 +10,7 @@ def components(leads: Mapping[str, Iterable[str]]) -> dict[str, int]:
     other. Edges to what is no node are ignored. Tarjan's algorithm, without recursion, in time linear in nodes and edges."""
     number: dict[str, int] = {}  # in the order of the first visit
     least: dict[str, int] = {}  # the first of those on the stack that a node reaches
-    found: dict[str, int] = {}
+    component: dict[str, int] = {}
     stack: list[str] = []
     for root in leads:
         if root in number:
@@ -21,7 +21,7 @@ def components(leads: Mapping[str, Iterable[str]]) -> dict[str, int]:
         while way:
             node, rest = way[-1]
             for other in rest:
-                if other not in leads or other in found:
+                if other not in leads or other in component:
                     continue
                 if other in number:
                     least[node] = min(least[node], number[other])
@@ -35,18 +35,18 @@ def components(leads: Mapping[str, Iterable[str]]) -> dict[str, int]:
                 if way:
                     least[way[-1][0]] = min(least[way[-1][0]], least[node])
                 if least[node] == number[node]:
-                    while found.get(node) is None:
-                        found[stack.pop()] = number[node]
-    return found
+                    while component.get(node) is None:
+                        component[stack.pop()] = number[node]
+    return component
 
 
 def reached(leads: Mapping[str, Iterable[str]], roots: Iterable[str]) -> set[str]:
     """The nodes that some nodes lead to, those among them."""
-    found: set[str] = set()
+    nodes: set[str] = set()
     todo = [root for root in roots if root in leads]
     while todo:
         node = todo.pop()
-        if node not in found:
-            found.add(node)
-            todo += [other for other in leads[node] if other in leads and other not in found]
-    return found
+        if node not in nodes:
+            nodes.add(node)
+            todo += [other for other in leads[node] if other in leads and other not in nodes]
+    return nodes

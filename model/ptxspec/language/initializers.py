@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import (
-    Pointer,
+    InitialPointer,
 )
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.module_context import Context
@@ -17,7 +17,7 @@ from ptxspec.terms.static_rules import BrokenRule
 from ptxspec.terms.types import Type
 
 
-class Initializers:
+class InitializerBuilder:
     """Makes the first bytes of variables."""
 
     def __init__(self, context: Context, aliases: Aliases):
@@ -27,12 +27,12 @@ class Initializers:
 
     def image(
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
-    ) -> tuple[bytes, tuple[Pointer, ...]]:
+    ) -> tuple[bytes, tuple[InitialPointer, ...]]:
         """The bytes of an initializer, which zeros follow, and where addresses belong into them:
         spec/variables/initializers.md."""
         page = contracts.initializers
         data = bytearray()
-        pointers: list[Pointer] = []
+        pointers: list[InitialPointer] = []
         try:
             page.type_is_initialized.demand(type)
             for value in page.leaves(variable.values, dimensions, variable.vector):
@@ -59,7 +59,7 @@ class Initializers:
         page, mask = contracts.initializers, None
         if isinstance(value, tree.Masked):
             mask, value = value
-        if not isinstance(value, tree.Number | tree.Real):
+        if not isinstance(value, tree.Number | tree.Float):
             return None
         page.begins_as.demand(type, isinstance(value, tree.Number))
         if mask is not None:
@@ -67,7 +67,7 @@ class Initializers:
             return page.masked(mask, value.value % (1 << 64))
         return constant_bits(value, type)
 
-    def _pointer(self, value: Any, type: Type, names: Names, position: int, offset: int) -> Pointer:
+    def _pointer(self, value: Any, type: Type, names: Names, position: int, offset: int) -> InitialPointer:
         """An address in an initializer."""
         page, mask = contracts.initializers, None
         if isinstance(value, tree.Masked):
@@ -76,9 +76,9 @@ class Initializers:
         base, addend = (value, 0) if isinstance(value, tree.Name) else value
         generic = isinstance(value, tree.Generic)
         name = base.text
-        found = names.place(name)
+        variable = names.place(name)
         function = self.context.functions.get(name)
-        if found is None and function is not None and function.position < position:
+        if variable is None and function is not None and function.position < position:
             self.context.used.setdefault(self.aliases.function_symbol(name), position)
             if not function.is_entry:
                 self.context.pointed.append(position)
@@ -86,13 +86,15 @@ class Initializers:
             self.context.since(
                 "an entry as an initial value" if function.is_entry else "an address as an initial value", position
             )
-            return Pointer(offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask)
-        is_late = found is not None and (
-            self.context.outer.places.get(name) is found[1] and self.context.position_of(name) >= position
+            return InitialPointer(
+                offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask
+            )
+        is_late = variable is not None and (
+            self.context.outer.places.get(name) is variable[1] and self.context.position_of(name) >= position
         )
-        page.addresses_are_known.demand(found is not None and not is_late, name=name)
-        assert found is not None
-        place = found[1]
+        page.addresses_are_known.demand(variable is not None and not is_late, name=name)
+        assert variable is not None
+        place = variable[1]
         page.points_into.demand(place.space, name=name)
         self.context.since("an address as an initial value", position)
-        return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)
+        return InitialPointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

@@ -33,12 +33,12 @@ class InstructionRules:
         #: the last signature that was asked for, and its variables by their identities: what it takes, and what it gives
         self._formals: tuple[Signature | None, frozenset[int], frozenset[int]] = (None, frozenset(), frozenset())
 
-    def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Kind], kernel: Kernel) -> bool:
+    def refused(self, op: Op, space: str, item: tree.Instruction, shape: list[Kind], kernel: Kernel) -> bool:
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
         variable or that marks an address."""
         effect = op.plan.meaning.effect
         rule = contracts.state_spaces.loads_and_stores_say_func
-        if not self.context.require(rule, item.position, said, effect, mnemonic=item.mnemonic):
+        if not self.context.require(rule, item.position, space, effect, mnemonic=item.mnemonic):
             return True
         for index, operand in enumerate(op.operands):
             if isinstance(operand, tree.Address) and operand.unified:
@@ -46,7 +46,7 @@ class InstructionRules:
                     return True
         if effect is not None:
             return False
-        handles = [k.of for k in shape if isinstance(k, kinds.Opaque)]
+        handles = [k.of for k in shape if isinstance(k, kinds.OpaqueKind)]
         if not all(self.opaque.gives_handle(item, kind) for kind in handles):
             return True
         return not self.has_addresses(op.operands, shape, kernel, item.position)
@@ -58,14 +58,14 @@ class InstructionRules:
         if key in self._wide:
             return False
         shape = [kind for kind in key if not isinstance(kind, str)]
-        if any(not rule(*facts, False) for rule, _, facts, _ in asked_of_addresses(op, shape)):
+        if any(not rule(*facts, False) for rule, _, facts, _ in requirements_of_addresses(op, shape)):
             narrow = self.context.may_be_narrow
             self.context.needs_narrow |= narrow
             return not all(
                 self.context.require(rule, self._at(item, index), *facts, narrow, **fields)
-                for rule, index, facts, fields in asked_of_addresses(op, shape)
+                for rule, index, facts, fields in requirements_of_addresses(op, shape)
             )
-        if not any(isinstance(kind, kinds.Variable) for kind in shape):
+        if not any(isinstance(kind, kinds.VariableKind) for kind in shape):
             self._wide.add(key)
         return False
 
@@ -79,7 +79,7 @@ class InstructionRules:
         """Whether the variables in .param whose addresses are taken have any; complains if not."""
         formals = kernel.signature if kernel.signature is not None else None
         for operand, kind in zip(operands, shape, strict=True):
-            if not isinstance(kind, kinds.Variable) or kind.space != "param":
+            if not isinstance(kind, kinds.VariableKind) or kind.space != "param":
                 continue
             place = _named_place(operand, kernel)
             assert place is not None
@@ -94,27 +94,27 @@ class InstructionRules:
     def may_be_unified(self, op: Op, address: tree.Address, item: tree.Instruction, index: int, kernel: Kernel) -> bool:
         """Whether the address of an access, which is an operand of this number, may be .unified; complains if not."""
         page, at, require = contracts.attributes, self.context.operand_position(item, index), self.context.require
-        gives, said = any(isinstance(part, Written) for part in op.plan.parts), item.mnemonic
+        gives, mnemonic = any(isinstance(part, Written) for part in op.plan.parts), item.mnemonic
         name = address.base.text if address.base is not None else ""
-        return require(page.takes_unified, at, op.plan.meaning.effect, gives, mnemonic=said) and require(
-            page.unified_variables_are_named, at, name in kernel.places, mnemonic=said, name=name
+        return require(page.takes_unified, at, op.plan.meaning.effect, gives, mnemonic=mnemonic) and require(
+            page.unified_variables_are_named, at, name in kernel.places, mnemonic=mnemonic, name=name
         )
 
     def parameter_access(
         self,
         op: Op,
         effect: effects.Access,
-        said: str,
+        space: str,
         place: Place | None,
         item: tree.Instruction,
         kernel: Kernel,
     ) -> Op | None:
         """An access to .param with the state space that it reaches: that of frames, or of an entry's parameters. None where it
         says ::func of the latter."""
-        framed = place.framed if place is not None else kernel.signature is not None or bool(said)
+        framed = place.framed if place is not None else kernel.signature is not None or bool(space)
         of_an_entry = place is not None and not framed
         rule = contracts.state_spaces.func_is_of_a_function
-        if not self.context.require(rule, item.position, bool(said), of_an_entry, mnemonic=item.mnemonic):
+        if not self.context.require(rule, item.position, bool(space), of_an_entry, mnemonic=item.mnemonic):
             return None
         taken, given = self._places_of(kernel.signature)
         page, at, require = contracts.functions, item.position, self.context.require
@@ -151,9 +151,9 @@ class InstructionRules:
             if isinstance(part, Read):
                 self._constant_in_range(item, plan, index, part, operand)
             elif isinstance(part, Grouped) and isinstance(operand, tree.Braces):
-                for member, one in zip(part.members, operand.elements, strict=True):
+                for member, element in zip(part.members, operand.elements, strict=True):
                     if isinstance(member, Read):
-                        self._constant_in_range(item, plan, index, member, one)
+                        self._constant_in_range(item, plan, index, member, element)
         self._constants_in_bounds(item, plan)
 
     def _constant_in_range(
@@ -162,7 +162,7 @@ class InstructionRules:
         """Complain of a constant that may not stand for what it is read as; `index` is that of the operand."""
         definition = plan.form.definition
         allowed = definition.constants(part.name, plan.form.modifiers)
-        if allowed is None or not isinstance(operand, tree.Number | tree.Real):
+        if allowed is None or not isinstance(operand, tree.Number | tree.Float):
             return
         annotation = definition.sources[part.name].annotation
         type = operand_type(annotation, plan.form.modifiers)
@@ -192,35 +192,35 @@ class InstructionRules:
 
 
 #: a rule, the number of the operand that it is about, facts but for whether addresses have 32 bits, and fields of its sentence
-_Asked = tuple[StaticRule[*tuple[Any, ...]], int | None, tuple[Any, ...], dict[str, Any]]
+_Requirement = tuple[StaticRule[*tuple[Any, ...]], int | None, tuple[Any, ...], dict[str, Any]]
 
 
-def asked_of_addresses(op: Op, shape: list[Kind]) -> Iterator[_Asked]:
+def requirements_of_addresses(op: Op, shape: list[Kind]) -> Iterator[_Requirement]:
     """What an instruction whose operands are of these kinds must keep to where addresses have 64 bits."""
     form, page = op.plan.form, contracts.state_spaces
-    said = {"mnemonic": form.mnemonic}
-    yield page.forms_have_their_addresses, None, (form.definition.needs_narrow_addresses(form.modifiers),), said
+    of_form = {"mnemonic": form.mnemonic}
+    yield page.forms_have_their_addresses, None, (form.definition.needs_narrow_addresses(form.modifiers),), of_form
     for index, kind in enumerate(shape):
         match kind:
-            case kinds.Memory(base=Type() as type):
+            case kinds.MemoryKind(base=Type() as type):
                 space = written_space(form, form.definition.spaces.get(form.places[index][0].name))
                 least = page.SPACES[space].address_bits if space else page.GENERIC_BITS
                 what = {"address": f"an address in .{space}" if space else "a generic address"}
                 yield page.registers_hold_addresses, index, (least, type.width), what
-            case kinds.Variable(space) if isinstance(op.operands[index], tree.Name):
+            case kinds.VariableKind(space) if isinstance(op.operands[index], tree.Name):
                 least, taken = page.SPACES[space].address_bits, op.plan.meaning.results[0].type.width
-                yield page.addresses_are_taken_whole, index, (least, taken), {"space": space, **said}
+                yield page.addresses_are_taken_whole, index, (least, taken), {"space": space, **of_form}
             case _:
                 pass
 
 
-def _wanted(allowed: Constants, operand: tree.Number | tree.Real) -> str:
+def _wanted(allowed: Constants, operand: tree.Number | tree.Float) -> str:
     """What a complaint says that a constant must be."""
     if not isinstance(allowed, range):
         return f"one of the constants {', '.join(map(str, allowed))}"
     step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
     ends: tuple[Any, Any] = (allowed.start, allowed[-1])
-    if isinstance(operand, tree.Real):
+    if isinstance(operand, tree.Float):
         ends = struct.unpack("<2f", struct.pack("<2I", *ends))
     return f"a constant from {ends[0]} to {ends[1]}{step}"
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
-from ptxspec.language.call_checks import Calls
-from ptxspec.language.checked import Gap, Kernel, Missing, Op, Place, Plan, unbanked
+from ptxspec.language.call_checks import CallChecks
+from ptxspec.language.checked import GapOccurrence, Kernel, Missing, Op, Place, Plan, unbanked
 from ptxspec.language.form_selection import Misfit, find_form
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.operand_kinds import Kind
-from ptxspec.language.operand_resolution import Operands, Unresolved
+from ptxspec.language.operand_resolution import OperandResolver, Unresolved
 from ptxspec.language.scopes import Names
 from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
@@ -25,7 +25,12 @@ class Instructions:
     """Finds the form of each instruction."""
 
     def __init__(
-        self, context: Context, opaque: OpaqueVariables, operands: Operands, checks: InstructionRules, calls: Calls
+        self,
+        context: Context,
+        opaque: OpaqueVariables,
+        operands: OperandResolver,
+        checks: InstructionRules,
+        calls: CallChecks,
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
         #: by mnemonic and kinds of operands
@@ -40,16 +45,16 @@ class Instructions:
             guard = self._guard(item.guard, item.position, names, kernel)
             if guard is None:
                 return None
-        mnemonic, said = item.mnemonic, ""
+        mnemonic, space = item.mnemonic, ""
         if "[" in mnemonic or "::func" in mnemonic:
-            mnemonic, said = self.plain_mnemonic(item)
+            mnemonic, space = self.plain_mnemonic(item)
         operands: list[tree.Operand] = []
         shape: list[Kind] = []
         for i, operand in enumerate(item.operands):
             try:
                 resolved, kind = resolver.resolve(operand, names, kernel)
             except Unresolved as unresolved:
-                self.context.complain(self.context.operand_position(item, i), unresolved.said)
+                self.context.complain(self.context.operand_position(item, i), unresolved.message)
                 return None
             operands.append(resolved)
             shape.append(kind)
@@ -58,7 +63,7 @@ class Instructions:
         if plan is None:
             plan = self._plans[key] = self.plan(mnemonic, tuple(shape))
         if isinstance(plan, Missing):
-            kernel.gaps.append(Gap(plan, item.position))
+            kernel.gaps.append(GapOccurrence(plan, item.position))
             return None
         if isinstance(plan, Misfit):
             plan = self._of_elements(plan, item, mnemonic, operands, shape)
@@ -75,25 +80,27 @@ class Instructions:
             return None
         if self.checks.reaches_function(op, item, kernel):
             return None
-        if (said or resolver.special) and self.checks.refused(op, said, item, shape, kernel):
+        if (space or resolver.special) and self.checks.refused(op, space, item, shape, kernel):
             return None
         effect = plan.meaning.effect
         if effect is None:
             if kinds.ENTRY in shape or kinds.FUNCTION in shape:
                 self._address_taken(op, shape, kernel)
             return op
-        return self._of_effect(op, effect, said, item, names, kernel)
+        return self._of_effect(op, effect, space, item, names, kernel)
 
     def _guard(self, guard: tuple[str, bool], position: int, names: Names, kernel: Kernel) -> tuple[str, bool] | None:
         """The guard with its register's unique name, or None after a complaint."""
-        found = names.register(guard[0])
-        if found is None:
+        register = names.register(guard[0])
+        if register is None:
             self.context.complain(position, self.operands.undeclared(guard[0], names, "the guard "))
             return None
-        if not self.context.require(contracts.type_checking.guards_are_predicates, position, found[1], name=guard[0]):
+        if not self.context.require(
+            contracts.type_checking.guards_are_predicates, position, register[1], name=guard[0]
+        ):
             return None
-        kernel.registers[found[0]] = found[1]
-        return found[0], guard[1]
+        kernel.registers[register[0]] = register[1]
+        return register[0], guard[1]
 
     def _of_elements(
         self, plan: Misfit, item: tree.Instruction, mnemonic: str, operands: list[tree.Operand], shape: list[Kind]
@@ -103,7 +110,7 @@ class Instructions:
         elements = [isinstance(o, tree.Element) for o in item.operands]
         if not any(elements):
             return plan
-        shape[:] = [kinds.Memory(k) if e else k for e, k in zip(elements, shape, strict=True)]
+        shape[:] = [kinds.MemoryKind(k) if e else k for e, k in zip(elements, shape, strict=True)]
         other = self.plan(mnemonic, tuple(shape))
         if isinstance(other, Plan) and isinstance(other.meaning.effect, effects.Load | effects.Store):
             operands[:] = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
@@ -122,37 +129,59 @@ class Instructions:
             self.context.since("the address of a function", op.position)
 
     def _of_effect(
-        self, op: Op, effect: effects.Effect, said: str, item: tree.Instruction, names: Names, kernel: Kernel
+        self, op: Op, effect: effects.Effect, space: str, item: tree.Instruction, names: Names, kernel: Kernel
     ) -> Op | None:
         """The instruction with what its effect needs to know, or None after a complaint."""
-        if isinstance(effect, effects.ImageAccess):
-            return op if self.opaque.check_handles(item, op, kernel.registers) else None
-        if isinstance(effect, effects.Call):
-            return self.calls.call(op, effect, item, names, kernel)
-        if isinstance(effect, effects.IndexedBranch):
-            return self.calls.branch_among(op, effect, item, names, kernel)
-        if not isinstance(effect, effects.Access):
-            return op
-        if (said or self.operands.special) and effect.space == contracts.banks.space_of(contracts.banks.FIRST):
+        match effect:
+            case effects.ImageAccess():
+                return op if self.opaque.check_handles(item, op, kernel.registers) else None
+            case effects.Call():
+                return self.calls.call(op, effect, item, names, kernel)
+            case effects.IndexedBranch():
+                return self.calls.branch_among(op, effect, item, names, kernel)
+            case effects.Load() | effects.Store() | effects.Update():
+                return self._of_access(op, effect, space, item, kernel)
+            case effects.Fence() | effects.GridDependency() | effects.Check() | effects.Initiate() | effects.Advance():
+                return op
+            case (
+                effects.Collective()
+                | effects.Arrive()
+                | effects.Wait()
+                | effects.ClusterArrive()
+                | effects.ClusterWait()
+            ):
+                return op
+            case effects.StackEnd() | effects.Reserve() | effects.Release():
+                return op
+            case effects.Branch() | effects.Return() | effects.Exit() | effects.Stop():
+                return op
+            case _:
+                assert_never(effect)
+
+    def _of_access(
+        self, op: Op, effect: effects.Access, space: str, item: tree.Instruction, kernel: Kernel
+    ) -> Op | None:
+        """The instruction with the state space that it accesses, where the form alone does not say it."""
+        if (space or self.operands.special) and effect.space == contracts.banks.space_of(contracts.banks.FIRST):
             place = _place_of(op, kernel)
-            return op._replace(space=(said if place is None else place.space) or op.space)
+            return op._replace(space=(space if place is None else place.space) or op.space)
         if effect.space == "param":
-            return self.checks.parameter_access(op, effect, said, _place_of(op, kernel), item, kernel)
+            return self.checks.parameter_access(op, effect, space, _place_of(op, kernel), item, kernel)
         return op
 
     def plain_mnemonic(self, item: tree.Instruction) -> tuple[str, str]:
         """The mnemonic with its state space as forms spell it, and the space that it says: a bank of constants, or .param of a
         function."""
-        words, said = item.mnemonic.split("."), ""
+        words, space = item.mnemonic.split("."), ""
         closer, plain = contracts.state_spaces.IN_A_FUNCTION
         for i, word in enumerate(words):
             if "[" in word:
-                said = self.context.bank(word, item.position)
+                space = self.context.bank(word, item.position)
                 words[i] = unbanked(word)
             elif word == closer:
                 self.context.since(f".{closer}", item.position)
-                said, words[i] = closer, plain
-        return ".".join(words), said
+                space, words[i] = closer, plain
+        return ".".join(words), space
 
     def plan(self, mnemonic: str, shape: tuple[Kind, ...]) -> Plan | Misfit | Missing:
         """The plan for an instruction of this shape, or why there is none."""

@@ -63,16 +63,16 @@ class _Linker:
         assert isinstance(places, Places)
         seen = [r for r in places.ranges.values() if r.first.linkage is not None]
         count = 0
-        for found in seen:
-            count += found.count
+        for series in seen:
+            count += series.count
             if count > MOST_SEEN:
                 what = f"more than {MOST_SEEN} variables that other modules see are declared by name<N>"
-                self.complaints[number].add(found.position, what, _PAGE)
+                self.complaints[number].add(series.position, what, _PAGE)
                 return
-            for i in range(found.count):
-                places.get(f"{found.first.name}{i}")
-        for found in seen:
-            del places.ranges[found.first.name, found.ending]
+            for i in range(series.count):
+                places.get(f"{series.first.name}{i}")
+        for series in seen:
+            del places.ranges[series.first.name, series.ending]
 
     def addresses_agree(self) -> None:
         first = self.parts[0].address_size
@@ -82,7 +82,7 @@ class _Linker:
     def linked(self) -> Checked:
         self.addresses_agree()
         self.stop()
-        chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
+        chosen = {name: self.choose(name, declared) for name, declared in self.declarations().items()}
         self.banks_agree(chosen)
         self.unsized_agree(chosen)
         self.stop()
@@ -102,8 +102,8 @@ class _Linker:
             for name, signature in part.signatures.items():
                 if name not in chosen or chosen[name].part == number:
                     signatures[name] = signature
-            for into, found in ((functions, part.functions), (kernels, part.kernels)):
-                for name, kernel in found.items():
+            for into, bodies in ((functions, part.functions), (kernels, part.kernels)):
+                for name, kernel in bodies.items():
                     if name not in chosen or chosen[name].part == number:
                         into[name] = kernel
                         shift = source.starts[number]
@@ -132,7 +132,7 @@ class _Linker:
 
     def declarations(self) -> dict[str, list[_Declared]]:
         """What the modules say of each name that is not one module's alone."""
-        found: dict[str, list[_Declared]] = {}
+        declarations: dict[str, list[_Declared]] = {}
         for number, part in enumerate(self.parts):
             written = {v.name: v for v in part.tree.variables if v.linkage != "extern"}
             first = {v.name: v for v in reversed(part.tree.variables)}
@@ -140,7 +140,7 @@ class _Linker:
                 if place.linkage is not None and not _sized_later(place):
                     of = written.get(name, first[name]) if name in first else None
                     position, value = (of.position, of.values is not None) if of is not None else (0, False)
-                    found.setdefault(name, []).append(_Declared(number, position, place.linkage, place, value))
+                    declarations.setdefault(name, []).append(_Declared(number, position, place.linkage, place, value))
             functions: dict[str, tree.Function] = {}
             for function in part.tree.functions:
                 if function.linkage is not None or function.name in functions:
@@ -150,15 +150,15 @@ class _Linker:
             for name, function in functions.items():
                 of_function = function if function.is_entry else part.signatures[name]
                 linkage = "extern" if function.body is None else str(function.linkage)
-                one = _Declared(number, function.position, linkage, of_function, function.body is not None)
-                found.setdefault(name, []).append(one)
+                declared = _Declared(number, function.position, linkage, of_function, function.body is not None)
+                declarations.setdefault(name, []).append(declared)
             for directive in part.tree.directives:
                 if isinstance(directive, tree.Alias):
                     symbol = part.second_names[directive.name]
                     if symbol in functions and functions[symbol].linkage == "visible":
                         second = _Declared(number, directive.position, "visible", part.signatures[symbol], True)
-                        found.setdefault(directive.name, []).append(second)
-        return found
+                        declarations.setdefault(directive.name, []).append(second)
+        return declarations
 
     def short_names(self, chosen: dict[str, _Declared]) -> dict[str, str]:
         """How variables and entries are called from outside. What two modules call so, be it a variable, a function or an entry,
@@ -282,9 +282,9 @@ class _Linker:
                     self.complaints[number].require(fits, position, place.space, sizes[place.space], what=what)
                     return Places(), {}, sizes
         named = {name: short[name] for part in self.parts for name in (*part.places, *part.kernels) if name in short}
-        for name, one in chosen.items():  # an initializer may name a function by its second name
-            if name in self.parts[one.part].second_names:
-                named[name] = self.parts[one.part].second_names[name]
+        for name, declared in chosen.items():  # an initializer may name a function by its second name
+            if name in self.parts[declared.part].second_names:
+                named[name] = self.parts[declared.part].second_names[name]
         final = {
             name: place._replace(
                 name=short[name],
@@ -300,25 +300,25 @@ class _Linker:
 
     def _ranges_laid_out(self, part: Checked, sizes: dict[str, int]) -> Places:
         """The variables of each `name<N>` of a module, one after the other where they lie among all modules' variables."""
-        found = Places()
+        laid_out = Places()
         assert isinstance(part.places, Places)
-        for one in part.places.ranges.values():
-            first = one.first
+        for series in part.places.ranges.values():
+            first = series.first
             if not first.opaque:
                 at = -(-sizes[first.space] // first.align) * first.align
                 first = first._replace(offset=at)
-                sizes[first.space] = at + one.size
-            found.add(one.like(first, one.ending), one.ending)
-        return found
+                sizes[first.space] = at + series.size
+            laid_out.add(series.like(first, series.ending), series.ending)
+        return laid_out
 
     def _ranges_by_name(self, ranges: list[Places], places: Places) -> None:
         """Let the host find the variables of each `name<N>` by their short names, if those are one module's alone."""
-        counts = Counter(key[0] for found in ranges for key in found.ranges if "@" not in key[1])
-        for found in ranges:
-            for (prefix, ending), one in found.ranges.items():
+        counts = Counter(key[0] for part in ranges for key in part.ranges if "@" not in key[1])
+        for part in ranges:
+            for (prefix, ending), series in part.ranges.items():
                 short = "" if counts[prefix] == 1 else ending.partition("@")[0]
                 if "@" not in ending:
-                    places.add(one.like(one.first, short), short)
+                    places.add(series.like(series.first, short), short)
 
     def share(
         self,
@@ -398,4 +398,6 @@ def _short_names(names: list[str]) -> dict[str, str]:
     plain: dict[str, list[str]] = {}
     for name in names:
         plain.setdefault(name.partition("#")[0], []).append(name)
-    return {name: base if len(found) == 1 or name == base else name for base, found in plain.items() for name in found}
+    return {
+        name: base if len(sharers) == 1 or name == base else name for base, sharers in plain.items() for name in sharers
+    }

@@ -23,15 +23,15 @@ from ptxspec.terms.types import TYPES, Type
 class Context:
     """One module under check: what its passes share. What one pass alone keeps is in the pass."""
 
-    def __init__(self, source: Source, module: tree.Module, part: int | None = None):
+    def __init__(self, source: Source, module: tree.ModuleTree, part: int | None = None):
         """`part` is the module's number among those that are to be linked, None if it runs alone."""
         self.source, self.module, self.part = source, module, part
-        self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
+        self.suffix = "" if part is None else f"#{part}"  # ends what other modules do not see
         self.complaints = Complaints(source)
         self.table = registry().opcodes
         self.specials = special_registers()
         self.signatures: dict[str, Signature] = {}
-        self.outer = Names(None, self.own)
+        self.outer = Names(None, self.suffix)
         #: where each variable, function and entry of the module is declared for the first time
         self.positions: dict[str, int] = {}
         self.functions: dict[str, tree.Function] = {}
@@ -39,7 +39,7 @@ class Context:
             self.functions.setdefault(function.name, function)
         exported = {f.name for f in module.functions if f.linkage is not None}
         #: the names by which functions and entries are known when modules are linked
-        self.symbols = {name: name if name in exported else name + self.own for name in self.functions}
+        self.symbols = {name: name if name in exported else name + self.suffix for name in self.functions}
         #: other names of functions
         self.aliases: dict[str, str] = {}
         #: functions and entries that are called or whose address is taken, and where first
@@ -82,12 +82,12 @@ class Context:
 
     def position_of(self, name: str) -> int:
         """Where a variable, a function or an entry of the module is declared for the first time."""
-        found = self.positions.get(name)
-        if found is None:
-            one = self.outer.places.in_a_range(name)
-            assert one is not None
-            found = one[0].position
-        return found
+        position = self.positions.get(name)
+        if position is None:
+            in_range = self.outer.places.in_a_range(name)
+            assert in_range is not None
+            position = in_range[0].position
+        return position
 
     def since(self, directive: str, position: int) -> None:
         """Complain of a directive that is newer than the module's version or target."""
@@ -116,8 +116,8 @@ class Context:
         return str(page.space_of(number))
 
     def type(self, name: str, position: int) -> Type:
-        found = TYPES.get(name)
-        if found is None or not found.is_fundamental:
+        type = TYPES.get(name)
+        if type is None or not type.is_fundamental:
             known = [t.name for t in TYPES.values() if t.is_fundamental]
             what = f".{name} is no type that a variable can have"
             page = "spec/operands/type-checking.md"
@@ -126,7 +126,7 @@ class Context:
         types = contracts.types
         if self.require(types.version_has_type, position, name, self.version):
             self.require(types.target_has_type, position, name, self.target)
-        return found
+        return type
 
     def fits_vector(self, type: Type, length: int, position: int) -> bool:
         """Whether there may be a vector of a type; complains if not."""

@@ -31,12 +31,12 @@ class Range:
         self.made: dict[int, Place] = {}
 
     def __getitem__(self, number: int) -> Place:
-        found = self.made.get(number)
-        if found is None:
+        place = self.made.get(number)
+        if place is None:
             name = f"{self.first.name}{number}{self.ending}"
-            found = self.first._replace(name=name, offset=self.first.offset + number * self.stride)
-            self.made[number] = found
-        return found
+            place = self.first._replace(name=name, offset=self.first.offset + number * self.stride)
+            self.made[number] = place
+        return place
 
     @property
     def size(self) -> int:
@@ -57,11 +57,11 @@ class Places(dict[str, Place]):
         #: by what stands before the number and what after it
         self.ranges: dict[tuple[str, str], Range] = {}
 
-    def add(self, found: Range, ending: str = "") -> None:
+    def add(self, series: Range, ending: str = "") -> None:
         """Add what a declaration `name<N>` makes, by names that end so here. No name reaches any of it where `name` itself
         ends in a digit."""
-        if found.first.name[-1] not in _DIGITS:
-            self.ranges[found.first.name, ending] = found
+        if series.first.name[-1] not in _DIGITS:
+            self.ranges[series.first.name, ending] = series
 
     def in_a_range(self, name: str) -> tuple[Range, int] | None:
         """The declaration `name<N>` to which a name belongs, and the number."""
@@ -69,14 +69,14 @@ class Places(dict[str, Place]):
             return None
         base = name.partition("#")[0].partition("@")[0]
         prefix, number = numbered(base)
-        found = self.ranges.get((prefix, name[len(base) :]))
-        return None if found is None or number is None or number >= found.count else (found, number)
+        series = self.ranges.get((prefix, name[len(base) :]))
+        return None if series is None or number is None or number >= series.count else (series, number)
 
     def __missing__(self, name: str) -> Place:
-        found = self.in_a_range(name)
-        if found is None:
+        element = self.in_a_range(name)
+        if element is None:
             raise KeyError(name)
-        place = self[name] = found[0][found[1]]
+        place = self[name] = element[0][element[1]]
         return place
 
     @overload
@@ -86,10 +86,10 @@ class Places(dict[str, Place]):
     @overload
     def get(self, name: str, default: _T, /) -> Place | _T: ...
     def get(self, name: str, default: Place | _T | None = None, /) -> Place | _T | None:
-        found = super().get(name)
-        if found is None and self.in_a_range(name) is not None:
+        place = super().get(name)
+        if place is None and self.in_a_range(name) is not None:
             return self[name]
-        return default if found is None else found
+        return default if place is None else place
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and self.in_a_range(name) is not None)

@@ -121,7 +121,7 @@ class OpaqueVariables:
                     return False
                 if not require(page.is_a_word_of, position, name, word):
                     return False
-            if not require(page.fields_are_whole, position, isinstance(value, tree.Real), field=name):
+            if not require(page.fields_are_whole, position, isinstance(value, tree.Float), field=name):
                 return False
         return True
 
@@ -135,11 +135,11 @@ class OpaqueVariables:
         samplers = {n for n in handles if sources[n].annotation.name == "sampler"}
         names_one, leaves_one_out = bool(samplers & given.keys()), bool(samplers - given.keys())
         in_registers = any(_name(given[n]) in registers for n in handles & given.keys())
-        at, said = item.position, item.mnemonic
+        at, mnemonic = item.position, item.mnemonic
         return (
             (not in_registers or self.handles_in_registers(item, self.independent and names_one))
-            and require(page.unified_mode_names_no_samplers, at, self.independent, names_one, mnemonic=said)
-            and require(page.independent_mode_names_samplers, at, self.independent, leaves_one_out, mnemonic=said)
+            and require(page.unified_mode_names_no_samplers, at, self.independent, names_one, mnemonic=mnemonic)
+            and require(page.independent_mode_names_samplers, at, self.independent, leaves_one_out, mnemonic=mnemonic)
         )
 
     def handles_in_registers(self, item: tree.Instruction, of_sampler: bool) -> bool:

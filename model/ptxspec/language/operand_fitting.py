@@ -16,7 +16,7 @@ from ptxspec.language.constant_bits import constant_fits
 from ptxspec.language.forms import Form
 from ptxspec.language.operand_kinds import Kind, described
 from ptxspec.literate.notation import Operand
-from ptxspec.terms.kinds import HANDLES, Fragment, Immediate, Special, TupleOf, VectorOf, vector_length
+from ptxspec.terms.kinds import HANDLES, Immediate, MatrixFragment, Special, TupleOf, VectorOf, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 
@@ -31,12 +31,12 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind) ->
             return _special_problem(form, wanted, kind, operand.name)
         case TupleOf():
             return _tuple_problem(form, operand, kind)
-        case Fragment(types):
+        case MatrixFragment(types):
             return _several_problem(form, types, kind)
         case VectorOf():
             return _vector_source_problem(form, wanted, kind, registers)
         case Type():
-            if isinstance(kind, kinds.Negated):
+            if isinstance(kind, kinds.NegatedKind):
                 if not operand.negatable and wanted.kind != "pred":
                     return "this operand cannot be negated"
                 kind = kind.of
@@ -51,11 +51,11 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind) ->
 def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: Kind) -> str | None:
     """Why an operand cannot take the results that the definition's annotations in `wanted` tell, one or two; or None."""
     first, *others = (form.definition.type_of(operand.name, w, form.modifiers) for w in wanted)
-    if isinstance(first, Fragment):
+    if isinstance(first, MatrixFragment):
         return _several_problem(form, first.types, kind, written=True)
-    if isinstance(first, VectorOf) and not (isinstance(kind, kinds.Pair) and operand.second):
+    if isinstance(first, VectorOf) and not (isinstance(kind, kinds.PairKind) and operand.second):
         return _vector_destination_problem(form, first, kind)
-    if not isinstance(kind, kinds.Pair):
+    if not isinstance(kind, kinds.PairKind):
         if operand.paired:
             return f"{form.mnemonic} writes a pair: {operand.name}|{operand.second}"
         return _written_problem(form, first, kind)
@@ -81,9 +81,9 @@ def _value_problem(
     """Why an operand of this kind cannot stand for a value of the type, or None. `registers` says that it may be no constant."""
     rules = contracts.type_checking
     agree = rules.agrees_when_wider if form.definition.wider else rules.agrees
-    if isinstance(kind, kinds.Special) and not form.definition.may_read_special_registers(form.modifiers):
+    if isinstance(kind, kinds.SpecialKind) and not form.definition.may_read_special_registers(form.modifiers):
         return f"{form.mnemonic} cannot read a special register: move it to a register first"
-    if isinstance(kind, kinds.Special) and not destination:
+    if isinstance(kind, kinds.SpecialKind) and not destination:
         if not wanted.is_float and any(agree(wanted, of) for of in (kind.type, *kind.also)):
             return None
         return f"{form.mnemonic} needs {wanted} here, this is of type {kind.type}"
@@ -96,7 +96,7 @@ def _value_problem(
     if not destination:
         if kind is kinds.INTEGER and constant_fits(tree.Number(0), wanted):
             return None
-        if isinstance(kind, kinds.Real) and constant_fits(tree.Real(0, kind.width), wanted):
+        if isinstance(kind, kinds.RealKind) and constant_fits(tree.Float(0, kind.width), wanted):
             return None
     return f"{form.mnemonic} needs {'a register' if destination else 'a value'} of type {wanted} here, not {described(kind)}"
 
@@ -122,7 +122,7 @@ def _vector_source_problem(form: Form, wanted: VectorOf, kind: Kind, registers: 
 
 def _several_problem(form: Form, types: tuple[Type, ...], kind: Kind, written: bool = False) -> str | None:
     """Why an operand cannot stand for values of these types in braces, or be `written` with them; or None."""
-    if not isinstance(kind, kinds.Braces) or len(kind.elements) != len(types):
+    if not isinstance(kind, kinds.BracesKind) or len(kind.elements) != len(types):
         return f"{form.mnemonic} needs {len(types)} register{'s' * (len(types) > 1)} in braces here"
     if written and all(k is kinds.SINK for k in kind.elements):
         return "one of these must be a register, not the sink _"
@@ -145,8 +145,8 @@ def _vector_destination_problem(form: Form, wanted: VectorOf, kind: Kind) -> str
 def _alone(kind: Kind) -> Kind:
     """The kind of one register, which may stand in braces where a vector could."""
     match kind:
-        case kinds.Braces((one,)):
-            return one
+        case kinds.BracesKind((element,)):
+            return element
         case _:
             return kind
 
@@ -159,8 +159,8 @@ def _mixed(elements: tuple[Kind, ...]) -> str | None:
 def _tuple_problem(form: Form, operand: Operand, kind: Kind) -> str | None:
     """Why an operand cannot stand for coordinates, which are in brackets, or for a tuple after these; or None."""
     types, sizes = form.definition.elements(operand.name, form.modifiers), contracts.type_checking.TUPLES
-    in_braces = isinstance(kind, kinds.Braces)
-    written = kind.elements if isinstance(kind, kinds.Braces) else (kind,)
+    in_braces = isinstance(kind, kinds.BracesKind)
+    written = kind.elements if isinstance(kind, kinds.BracesKind) else (kind,)
     least = next(n for n in sizes if n >= len(types))
     exact = not operand.bracketed and operand.name not in form.definition.padded
     if (exact and len(written) != least) or not (operand.bracketed or in_braces):
@@ -206,23 +206,23 @@ def _special_problem(form: Form, wanted: Special, kind: Kind, name: str) -> str 
     return f"{form.mnemonic}: operands that are {wanted.name} are not supported yet"
 
 
-def written_space(form: Form, own: str | None) -> str:
-    """The state space that an instruction names for an address, which is `own` if its definition gives it one; "" for a generic
+def written_space(form: Form, given: str | None) -> str:
+    """The state space that an instruction names for an address, which is `given` if its definition gives it one; "" for a generic
     address."""
-    if own is not None:
-        return own
+    if given is not None:
+        return given
     parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
     return next((w for w in parts if w in contracts.state_spaces.addressable()), "")
 
 
-def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
-    """Why an operand cannot stand for the address of an access, or None. `own` is the state space that the definition gives it,
+def _address_problem(form: Form, kind: Kind, given: str | None) -> str | None:
+    """Why an operand cannot stand for the address of an access, or None. `given` is the state space that the definition gives it,
     if it does."""
-    if not isinstance(kind, kinds.Memory):
+    if not isinstance(kind, kinds.MemoryKind):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
     page = contracts.state_spaces
-    written = written_space(form, own)
-    said = own or str(form.modifiers.get("ss") or "").split("::")[0]
+    written = written_space(form, given)
+    named_space = given or str(form.modifiers.get("ss") or "").split("::")[0]
     match kind.base:
         case None:
             if written != page.OF_NUMBERS:
@@ -230,10 +230,10 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
         case Type() as type:
             if type.kind in ("f", "pred") or type.width not in (32, 64):
                 return f"an address register has an integer or bit-size type of 32 or 64 bits, not {type}"
-        case kinds.Variable(space):
-            if space != said:
+        case kinds.VariableKind(space):
+            if space != named_space:
                 return f"{form.mnemonic} cannot access a variable in .{space}: name its state space in the instruction"
-        case kinds.Opaque():
+        case kinds.OpaqueKind():
             return f"{form.mnemonic} accesses memory, not an opaque variable"
         case _:
             return "an address is a register or a variable, with an offset"
@@ -243,9 +243,9 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
 def _handle_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
     """Why an operand cannot stand for a texture, a sampler or a surface, or None."""
     allowed = contracts.opaque_types.STANDS_FOR[wanted.name]
-    base = kind.base if isinstance(kind, kinds.Memory) else kind
+    base = kind.base if isinstance(kind, kinds.MemoryKind) else kind
     match base:
-        case kinds.Opaque(of):
+        case kinds.OpaqueKind(of):
             if of in allowed:
                 return None
             shown = f"a .{of}"
@@ -268,10 +268,10 @@ def _holds_a_handle(kind: Kind) -> bool:
 def _variable_problem(form: Form, kind: Kind) -> str | None:
     """Why an operand cannot stand for a variable whose address is taken, or None."""
     match kind:
-        case kinds.Opaque():
+        case kinds.OpaqueKind():
             takes = {m for m in form.mnemonic.split(".")[1:] if m in TYPES or m == "global"}
             return None if takes <= {"u64", "global"} else f"{form.mnemonic}: a handle is of type u64"
-        case kinds.Variable(space):
+        case kinds.VariableKind(space):
             named = form.modifiers.get("space")
             if named is not None and str(named).split("::")[0] != space:
                 return f"the variable is in .{space}, not in .{named}"

@@ -16,33 +16,33 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plain:
+class PlainKind:
     """A kind of which there is nothing more to say than what it is called."""
 
     called: str
 
 
-SINK = Plain("the sink _")
-INTEGER = Plain("an integer constant")
-LABEL = Plain("a label")
-FUNCTION = Plain("a function's name")
-ENTRY = Plain("an entry's name")
-LIST = Plain("operands in parentheses")
-TABLE = Plain("a list of targets or a prototype")
+SINK = PlainKind("the sink _")
+INTEGER = PlainKind("an integer constant")
+LABEL = PlainKind("a label")
+FUNCTION = PlainKind("a function's name")
+ENTRY = PlainKind("an entry's name")
+LIST = PlainKind("operands in parentheses")
+TABLE = PlainKind("a list of targets or a prototype")
 
 #: what is said where a number is added to what is no address
 NO_OFFSET = "only a variable's address takes an offset here"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Real:
+class RealKind:
     """A floating-point constant of 32 or 64 bits."""
 
     width: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Special:
+class SpecialKind:
     """A special register: its type, and the narrower ones that it may be read as."""
 
     type: Type
@@ -50,35 +50,35 @@ class Special:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class VariableKind:
     """The address of a variable in a state space, perhaps with an offset; a bank's space is that of all banks."""
 
     space: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opaque:
+class OpaqueKind:
     """An opaque variable: `of` says what instructions may take it for, such as "texref" (see opaque.py)."""
 
     of: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory:
+class MemoryKind:
     """An address in brackets: the kind of what it counts from, None for a number alone."""
 
     base: Kind | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Negated:
+class NegatedKind:
     """`!p`"""
 
     of: Kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class PartKind:
     """An operand with a selector (without the dot), a minus sign, or both."""
 
     of: Kind
@@ -87,7 +87,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class SumKind:
     """A register to which a constant is added."""
 
     of: Type
@@ -95,21 +95,21 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Braces:
+class BracesKind:
     """`{a, b, …}`, or the name of a vector, which stands for its elements."""
 
     elements: tuple[Kind, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bracket:
+class BracketKind:
     """`[a, {b, c}]`"""
 
     elements: tuple[Kind, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class PairKind:
     """`p|q`"""
 
     first: Kind
@@ -117,7 +117,19 @@ class Pair:
 
 
 Kind: TypeAlias = (
-    Type | Plain | Real | Special | Variable | Opaque | Memory | Negated | Part | Sum | Braces | Bracket | Pair
+    Type
+    | PlainKind
+    | RealKind
+    | SpecialKind
+    | VariableKind
+    | OpaqueKind
+    | MemoryKind
+    | NegatedKind
+    | PartKind
+    | SumKind
+    | BracesKind
+    | BracketKind
+    | PairKind
 )
 
 
@@ -126,29 +138,29 @@ def described(kind: Kind) -> str:
     match kind:
         case Type():
             return f"a register of type {kind}"
-        case Plain():
+        case PlainKind():
             return kind.called
-        case Real():
+        case RealKind():
             return "a floating-point constant"
-        case Special():
+        case SpecialKind():
             return "a special register"
-        case Variable():
+        case VariableKind():
             return "a variable's address"
-        case Opaque():
+        case OpaqueKind():
             return "an opaque variable"
-        case Memory():
+        case MemoryKind():
             return "an address in brackets"
-        case Negated():
+        case NegatedKind():
             return "a negated predicate"
-        case Part():
+        case PartKind():
             return "a register with a selector or a minus sign"
-        case Sum():
+        case SumKind():
             return "a register with an offset"
-        case Braces():
+        case BracesKind():
             return "operands in braces"
-        case Bracket():
+        case BracketKind():
             return "an opaque variable with coordinates"
-        case Pair():
+        case PairKind():
             return "two destinations"
         case _:
             assert_never(kind)

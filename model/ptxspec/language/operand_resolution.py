@@ -12,7 +12,7 @@ from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import Kernel, Place, unbanked
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.module_context import Context
-from ptxspec.language.operand_kinds import NO_OFFSET, Kind, Plain
+from ptxspec.language.operand_kinds import NO_OFFSET, Kind, PlainKind
 from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin
 from ptxspec.language.suggestions import undeclared
@@ -22,12 +22,12 @@ from ptxspec.terms.types import Type
 class Unresolved(Exception):
     """An operand that stands for nothing: a complaint."""
 
-    def __init__(self, said: str | Later):
-        super().__init__(said)
-        self.said = said
+    def __init__(self, message: str | Later):
+        super().__init__(message)
+        self.message = message
 
 
-class Operands:
+class OperandResolver:
     """Resolves the operands of one instruction after another."""
 
     def __init__(self, context: Context, aliases: Aliases):
@@ -46,17 +46,17 @@ class Operands:
                 return self.resolve_name(operand, names, kernel)
             case tree.Number():
                 return operand, kinds.INTEGER
-            case tree.Real():
-                return operand, self._kind(kinds.Real, operand.width)
+            case tree.Float():
+                return operand, self._kind(kinds.RealKind, operand.width)
             case tree.Address():
                 return self.resolve_address(operand, names, kernel)
             case tree.Sum():
                 base, of = self.resolve_name(operand.base, names, kernel)
-                if isinstance(of, kinds.Variable | kinds.Opaque):
+                if isinstance(of, kinds.VariableKind | kinds.OpaqueKind):
                     assert isinstance(base, tree.Name)
                     return tree.Sum(base, operand.offset), of
                 if isinstance(of, Type):
-                    return base, self._kind(kinds.Sum, of, int(operand.offset))
+                    return base, self._kind(kinds.SumKind, of, int(operand.offset))
                 raise Unresolved(NO_OFFSET)
             case tree.Element():
                 return self.resolve_element(operand, names, kernel)
@@ -64,21 +64,21 @@ class Operands:
                 name, of = self.resolve_name(operand.name, names, kernel)
                 if not isinstance(name, tree.Name):
                     raise Unresolved(f"{operand.name.text} is a vector, and ! negates one predicate")
-                return tree.Not(name), self._kind(kinds.Negated, of)
+                return tree.Not(name), self._kind(kinds.NegatedKind, of)
             case tree.Parens():
                 return self.resolve_list(operand, names, kernel)
             case tree.Part():
                 base, of = self.resolve_name(operand.name, names, kernel)
-                return base, self._kind(kinds.Part, of, operand.selector, operand.negated)
+                return base, self._kind(kinds.PartKind, of, operand.selector, operand.negated)
             case tree.Bracket():
                 parts, of_parts = self.resolve_all(operand.elements, names, kernel)
-                return tree.Bracket(parts), self._kind(kinds.Bracket, of_parts)
+                return tree.Bracket(parts), self._kind(kinds.BracketKind, of_parts)
             case tree.Braces():
                 parts, of_parts = self.resolve_all(operand.elements, names, kernel)
-                return tree.Braces(parts), self._kind(kinds.Braces, of_parts)
+                return tree.Braces(parts), self._kind(kinds.BracesKind, of_parts)
             case tree.Pair():
                 parts, of_parts = self.resolve_all(operand, names, kernel)
-                return tree.Pair(*parts), self._kind(kinds.Pair, *of_parts)
+                return tree.Pair(*parts), self._kind(kinds.PairKind, *of_parts)
             case tree.Indexed():
                 raise AssertionError(f"{operand} is resolved already")
             case _:
@@ -91,28 +91,30 @@ class Operands:
         resolved = [self.resolve(operand, names, kernel) for operand in operands]
         return tuple(r for r, _ in resolved), tuple(k for _, k in resolved)
 
-    def resolve_address(self, operand: tree.Address, names: Names, kernel: Kernel) -> tuple[tree.Address, kinds.Memory]:
+    def resolve_address(
+        self, operand: tree.Address, names: Names, kernel: Kernel
+    ) -> tuple[tree.Address, kinds.MemoryKind]:
         """An address in brackets."""
         self.special |= operand.unified
         if operand.base is None:
-            return operand, self._kind(kinds.Memory, None)
+            return operand, self._kind(kinds.MemoryKind, None)
         assert isinstance(operand.base, tree.Name)
         base, of = self.resolve_name(operand.base, names, kernel)
-        if isinstance(of, Plain) or not isinstance(base, tree.Name):
+        if isinstance(of, PlainKind) or not isinstance(base, tree.Name):
             raise Unresolved(f"{operand.base.text} is no address")
-        if operand.offset and isinstance(of, kinds.Opaque):
+        if operand.offset and isinstance(of, kinds.OpaqueKind):
             raise Unresolved("a texture, a sampler or a surface has no offset")
-        return tree.Address(base, operand.offset, operand.unified), self._kind(kinds.Memory, of)
+        return tree.Address(base, operand.offset, operand.unified), self._kind(kinds.MemoryKind, of)
 
     def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Name | tree.Braces, Kind]:
         """What a name stands for; that of a vector for its elements in braces."""
         text = operand.text
-        found = names.register(text)
-        if found is not None:
-            if found[0].endswith(MODULE) and self.declared_later(text):
+        register = names.register(text)
+        if register is not None:
+            if register[0].endswith(MODULE) and self.declared_later(text):
                 raise Unresolved(f"{text} is used before it is declared")
-            kernel.registers[found[0]] = found[1]
-            return (operand if found[0] == text else tree.Name(found[0])), found[1]
+            kernel.registers[register[0]] = register[1]
+            return (operand if register[0] == text else tree.Name(register[0])), register[1]
         if text == "_":
             return operand, kinds.SINK
         special = self.context.specials.get(text)
@@ -122,12 +124,12 @@ class Operands:
                 raise Unresolved(f"{text} needs PTX ISA {origin.since[0]}.{origin.since[1]}")
             if self.context.target < origin.target:
                 raise Unresolved(f"{text} needs target sm_{origin.target}")
-            return operand, self._kind(kinds.Special, special, origin.also)
+            return operand, self._kind(kinds.SpecialKind, special, origin.also)
         vector = names.vector(text)
         if vector is not None:
             elements, type = vector
             kernel.registers.update(dict.fromkeys(elements, type))
-            return tree.Braces(tuple(map(tree.Name, elements))), self._kind(kinds.Braces, (type,) * len(elements))
+            return tree.Braces(tuple(map(tree.Name, elements))), self._kind(kinds.BracesKind, (type,) * len(elements))
         variable = names.place(text)
         if variable is not None:
             unique, place = variable
@@ -136,9 +138,9 @@ class Operands:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
             kind = (
-                self._kind(kinds.Opaque, place.opaque)
+                self._kind(kinds.OpaqueKind, place.opaque)
                 if place.opaque
-                else self._kind(kinds.Variable, unbanked(place.space))
+                else self._kind(kinds.VariableKind, unbanked(place.space))
             )
             return (operand if unique == text else tree.Name(unique)), kind
         if names.table(text) is not None:
@@ -168,7 +170,7 @@ class Operands:
         name = register.partition(".")[0]
         return max(self.context.positions.get(n, 0) for n in (name, name.rstrip("0123456789"))) > self.at
 
-    def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Name, Plain]:
+    def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Name, PlainKind]:
         """The name of a function or an entry."""
         function = self.context.functions[operand.text]
         if function.position > self.at:
@@ -199,7 +201,7 @@ class Operands:
         offset = operand.offset * place.element
         return tree.Indexed(base, tree.Name(register[0]), place.element, offset, bits), of
 
-    def resolve_list(self, operand: tree.Parens, names: Names, kernel: Kernel) -> tuple[tree.Parens, Plain]:
+    def resolve_list(self, operand: tree.Parens, names: Names, kernel: Kernel) -> tuple[tree.Parens, PlainKind]:
         """The arguments or results of a call: their names made unique, and noted with what they are."""
         elements: list[Any] = []
         for element in operand.elements:
@@ -209,7 +211,7 @@ class Operands:
             if isinstance(element, tree.Name) and "." in element.text and names.register(element.text) is not None:
                 raise Unresolved(f"{element.text} is a part of a vector, which is passed as a whole")
             match resolved, kind:
-                case tree.Braces(parts), kinds.Braces(types):
+                case tree.Braces(parts), kinds.BracesKind(types):
                     self.passed.update(
                         (part.text, (type, None))
                         for part, type in zip(parts, types, strict=True)

@@ -32,7 +32,7 @@ NAMES = ("name", "dotted")
 NUMBERS = ("integer", "decimal", "version", "bits", "predefined")
 
 
-class Kind(Enum):
+class RunKind(Enum):
     """What a run of words is."""
 
     LINE = auto()
@@ -53,10 +53,10 @@ class Kind(Enum):
     OTHER = auto()
 
 
-class Run(NamedTuple):
+class WordRun(NamedTuple):
     """The words from `first` to before `end`; `depth` is how many braces of bodies are open around it."""
 
-    kind: Kind
+    kind: RunKind
     first: int
     end: int
     depth: int
@@ -83,7 +83,7 @@ def _outer_only() -> frozenset[str]:
     return frozenset(w for w in begins["member"][0] - begins["statement"][0] if w.startswith("."))
 
 
-def runs(text: str, split: Split) -> list[Run]:
+def runs(text: str, split: Split) -> list[WordRun]:
     """All of a text, run by run."""
     return list(_Runs(text, split))
 
@@ -96,42 +96,42 @@ class _Runs:
         self.depth = 0
         self.in_section = False
 
-    def __iter__(self) -> Iterator[Run]:
+    def __iter__(self) -> Iterator[WordRun]:
         at = 0
         while self.classes[at] != END:
-            kind, end = self._one(at)
+            kind, end = self._unit(at)
             end = max(end, at + 1)
-            if kind is Kind.CLOSE:
+            if kind is RunKind.CLOSE:
                 self.depth = max(self.depth - 1, 0)
                 self.in_section = False
-            yield Run(kind, at, end, self.depth)
-            self.depth += kind is Kind.OPEN
-            self.in_section |= kind is Kind.SECTION
+            yield WordRun(kind, at, end, self.depth)
+            self.depth += kind is RunKind.OPEN
+            self.in_section |= kind is RunKind.SECTION
             at = end
 
-    def _one(self, at: int) -> tuple[Kind, int]:
+    def _unit(self, at: int) -> tuple[RunKind, int]:
         """What begins at a word, and the word after its end."""
         words, word = self.words, self.words[at]
         if word in ("{", "}"):
-            return (Kind.OPEN if word == "{" else Kind.CLOSE), at + 1
+            return (RunKind.OPEN if word == "{" else RunKind.CLOSE), at + 1
         if self.classes[at] in NAMES and words[at + 1] == ":":
             if words[at + 2] in TABLES:
-                return Kind.TABLE, self._statement(at + 3)
-            return Kind.LABEL, at + 2
+                return RunKind.TABLE, self._statement(at + 3)
+            return RunKind.LABEL, at + 2
         if self.in_section:
-            return Kind.DATA, self._data(at + 1)
+            return RunKind.DATA, self._data(at + 1)
         if word in LINES:
-            return Kind.LINE, self._line(at)
+            return RunKind.LINE, self._line(at)
         if word == _SECTION:
-            return Kind.SECTION, at + 1 + (self.classes[at + 1] == "directive")
+            return RunKind.SECTION, at + 1 + (self.classes[at + 1] == "directive")
         head = at + (word in linkages())
         if words[head] in (ENTRY, FUNCTION):
-            return Kind.FUNCTION, self._header(head + 1)
+            return RunKind.FUNCTION, self._header(head + 1)
         if words[head] in spaces() or self.classes[head] == "bank":
-            return Kind.VARIABLES, self._statement(head + 1)
+            return RunKind.VARIABLES, self._statement(head + 1)
         if head > at or self.classes[at] == "directive":
-            return Kind.OTHER, self._statement(head + 1)
-        return Kind.INSTRUCTION, self._statement(at + 1)
+            return RunKind.OTHER, self._statement(head + 1)
+        return RunKind.INSTRUCTION, self._statement(at + 1)
 
     def _statement(self, at: int) -> int:
         """Behind the next semicolon, or where something else must begin before it."""
@@ -217,7 +217,7 @@ class _Runs:
         return at
 
 
-def mnemonic_at(split: Split, run: Run) -> int:
+def mnemonic_at(split: Split, run: WordRun) -> int:
     """The word that is an instruction's opcode with its modifiers, behind its guard; `run.end` if there is none yet."""
     at = run.first
     if split.words[at] == "@":
@@ -226,7 +226,7 @@ def mnemonic_at(split: Split, run: Run) -> int:
     return min(at, run.end)
 
 
-def function_parts(split: Split, run: Run) -> tuple[int | None, tuple[int, int] | None, tuple[int, int] | None]:
+def function_parts(split: Split, run: WordRun) -> tuple[int | None, tuple[int, int] | None, tuple[int, int] | None]:
     """Of an entry or a function: the word that is its name, and where the parentheses of its parameters and those of its results
     open and close; None for what is not there."""
     words, classes = split.words, split.classes
@@ -243,8 +243,8 @@ def function_parts(split: Split, run: Run) -> tuple[int | None, tuple[int, int] 
     if at >= run.end:
         return None, None, results
     opens = at + 1
-    found = (opens, closing(split, opens, run.end)) if opens < run.end and words[opens] == "(" else None
-    return at, found, results
+    parameters = (opens, closing(split, opens, run.end)) if opens < run.end and words[opens] == "(" else None
+    return at, parameters, results
 
 
 def closing(split: Split, at: int, end: int) -> int:

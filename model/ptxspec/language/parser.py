@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.base.escaping import shortened
-from ptxspec.language.building.modules import Heading
+from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.building.tree_builder import TreeBuilder
 from ptxspec.language.diagnostics import Later, Source
-from ptxspec.language.parser_generator import Failed
+from ptxspec.language.parser_generator import ParseFailure
 from ptxspec.language.suggestions import did_you_mean
 from ptxspec.language.syntax import syntax
-from ptxspec.language.tree import Module, Statement, type_of
+from ptxspec.language.tree import ModuleTree, Statement, type_of
 from ptxspec.language.words import END, UNKNOWN, Split
 
 #: after so many errors a text is not read on
@@ -26,11 +26,11 @@ ENDLESS = "endless"
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 
-class Read(NamedTuple):
+class ParsedText(NamedTuple):
     """What was read of a text: its tree, if there is enough of it, and the builder with its complaints. `whole` says
     whether all but single instructions could be read, so that what is declared is known."""
 
-    module: Module | None
+    module: ModuleTree | None
     build: TreeBuilder
     whole: bool
 
@@ -70,7 +70,7 @@ class Reading:
         self.reached = made["reached"]
         return made
 
-    def note(self, failed: Failed) -> None:
+    def note(self, failed: ParseFailure) -> None:
         """A complaint about where a rule did not go on."""
         if self.stopped:
             return
@@ -89,8 +89,8 @@ class Reading:
             shown = "the end of the text" if split.classes[at] == END else repr(word)
             message = f"expected {failed.expected}, not {shown}"
             if split.classes[at] == "directive":
-                said = message
-                self.build.complain(at, Later(lambda: (said + self._meant(word), page)))
+                text = message
+                self.build.complain(at, Later(lambda: (text + self._meant(word), page)))
                 return
         self.build.complain(at, message, page)
 
@@ -105,7 +105,7 @@ class Reading:
         path = self.syntax.parser.pages.get(rule)
         return None if path is None else page_name(path)
 
-    def recover(self, rule: str, first: int, failed: Failed) -> int:
+    def recover(self, rule: str, first: int, failed: ParseFailure) -> int:
         """Where to go on after a failure in a `rule` that began at the word `first`. A negative number, -1 - i, ends
         the repetition of which the rule is a part: at the word i."""
         words, classes = self.split.words, self.split.classes
@@ -156,44 +156,44 @@ class Reading:
             return False
         return "\n" in self.source.text[starts[at - 1] : starts[at]]
 
-    def module(self) -> Read:
-        module: Module | None = None
+    def module(self) -> ParsedText:
+        module: ModuleTree | None = None
         if self.source.is_a_path:
             name = shortened(self.source.text, 200)
             message = f"this is the name of a file, not its text: read it, as in load(Path({name!r}).read_text())"
             self.build.complaints.add(0, message)
-            return Read(None, self.build, False)
+            return ParsedText(None, self.build, False)
         rules = self.rules()
         try:
             module = rules["module"]()
             at = self.reached()
             if self.split.classes[at] != END and not self.stopped:
                 raise AssertionError(f"{self.split.words[at]!r} was not read")
-        except Failed as failed:
+        except ParseFailure as failed:
             self.note(failed)
             self.whole = False
-        return Read(module, self.build, self.whole)
+        return ParsedText(module, self.build, self.whole)
 
 
 def fail(at: int, rule: str, expected: str | None) -> NoReturn:
-    raise Failed(at, rule, expected)
+    raise ParseFailure(at, rule, expected)
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ParsedText:
     """All that can be read of a module."""
     return Reading(source).module()
 
 
-def parse(text: str, path: str = "<ptx>") -> Module:
+def parse(text: str, path: str = "<ptx>") -> ModuleTree:
     """The tree of a module's text. Raises PtxError with every error of syntax."""
     return parse_source(Source(text, path))
 
 
-def parse_source(source: Source) -> Module:
-    found = read(source)
-    if found.build.complaints or found.module is None:
-        raise found.build.complaints.error()
-    return found.module
+def parse_source(source: Source) -> ModuleTree:
+    reading = read(source)
+    if reading.build.complaints or reading.module is None:
+        raise reading.build.complaints.error()
+    return reading.module
 
 
 def ended(text: str) -> str:
@@ -207,31 +207,31 @@ def ended(text: str) -> str:
     return f"{text[:end]};{text[end:]}"
 
 
-def parse_fragment(source: Source) -> tuple[Heading | None, list[Statement]]:
+def parse_fragment(source: Source) -> tuple[FragmentHeading | None, list[Statement]]:
     """Instructions alone, as they would stand in a function's body, and what stands before them of a module's heading."""
     reading = Reading(source)
     split, rules = reading.split, reading.rules()
-    found: list[Statement] = []
-    heading: Heading | None = None
+    statements: list[Statement] = []
+    heading: FragmentHeading | None = None
     if split.words[0] in (".version", ".target"):
         try:
             heading = rules["heading"]()
-        except Failed as failed:
+        except ParseFailure as failed:
             reading.note(failed)
             raise reading.build.complaints.error() from None
     while split.classes[reading.reached()] != END and not reading.stopped:
         first = reading.reached()
         try:
             statement = rules["statement"]()
-            found += statement if type_of(statement) is list else [statement]
-        except Failed as failed:
+            statements += statement if type_of(statement) is list else [statement]
+        except ParseFailure as failed:
             after = reading.recover("statement", first, failed)
             if after < 0:  # what only a module has
                 reading.note(failed)
             rules["begin_at"](max(after, first + 1))
     if reading.build.complaints:
         raise reading.build.complaints.error()
-    return heading, found
+    return heading, statements
 
 
 def statement(text: str, position: int) -> str:

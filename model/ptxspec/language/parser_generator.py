@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError
-from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence
+from ptxspec.literate.grammar import Choice, GrammarRule, Literal, Node, Optional, Reference, Repetition, Sequence
 
 #: how deep rules may be nested in themselves
 MOST_NESTED = 150
@@ -45,7 +45,7 @@ class Assembly(Grammar):
 
     def __init__(
         self,
-        rules: Iterable[Rule],
+        rules: Iterable[GrammarRule],
         lexicon: Lexicon,
         built: frozenset[str],
         recovered: frozenset[str],
@@ -58,21 +58,21 @@ class Assembly(Grammar):
         self.lines: list[str] = []
         self.variables = 0
 
-    def test(self, node: Node, others: list[list[Place]], rule: Rule) -> str:
+    def test(self, node: Node, others: list[list[Place]], rule: GrammarRule) -> str:
         """A condition that holds where the node begins and none of the others does."""
-        own = self.prefixes(node, rule)
-        if ENDS in own[0]:
+        prefixes = self.prefixes(node, rule)
+        if ENDS in prefixes[0]:
             raise DocumentError(rule.path, rule.line, "what may be nothing cannot be left out or repeated")
         used = {0}
         for other in others:
-            apart = [k for k in range(AHEAD) if not self.overlap(own[k], other[k], k == 0)]
+            apart = [k for k in range(AHEAD) if not self.overlap(prefixes[k], other[k], k == 0)]
             if apart:
                 used.add(apart[0])
             else:  # the first in the order of the page, if all that can be seen of it fits
-                used |= {k for k in range(AHEAD) if ENDS not in own[k]}
-                if used == {0} and not all(isinstance(a, Literal) for a in own[0]):
+                used |= {k for k in range(AHEAD) if ENDS not in prefixes[k]}
+                if used == {0} and not all(isinstance(a, Literal) for a in prefixes[0]):
                     raise DocumentError(rule.path, rule.line, f"{AHEAD} words do not tell what {rule.name} is")
-        return " and ".join(self._member(own[k], k) for k in sorted(used))
+        return " and ".join(self._member(prefixes[k], k) for k in sorted(used))
 
     def _member(self, place: Place, k: int) -> str:
         at = "i" if k == 0 else f"i + {k}"
@@ -106,11 +106,11 @@ class Assembly(Grammar):
         self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, {names}}}")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, "<assembled from spec/syntax>", "exec", dont_inherit=True)
-        space: dict[str, Any] = {"Failed": Failed, "expected": _expected}
+        space: dict[str, Any] = {"ParseFailure": ParseFailure, "expected": _expected}
         exec(code, space)
         return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
 
-    def _function(self, rule: Rule) -> None:
+    def _function(self, rule: GrammarRule) -> None:
         labels = list(dict.fromkeys(_labels(rule.node)))
         lists = {label for label in labels if _several(rule.node, label)}
         self.write(1, f"def rule_{rule.name}():")
@@ -120,13 +120,13 @@ class Assembly(Grammar):
             self.write(2, "nested += 1")
             self.write(2, f"if nested > {MOST_NESTED}: fail(i, {rule.name!r}, None)")
         if rule.called:
-            own = self.prefixes(rule.node, rule)[0]
-            if ENDS not in own:
-                self.write(2, f"if not ({self._member(own, 0)}): fail(i, {rule.name!r}, {rule.called!r})")
+            first = self.prefixes(rule.node, rule)[0]
+            if ENDS not in first:
+                self.write(2, f"if not ({self._member(first, 0)}): fail(i, {rule.name!r}, {rule.called!r})")
         for label in labels:
             self.write(2, f"v_{label} = {'[]' if label in lists else 'None'}")
         if not labels:
-            self._one_value(rule)
+            self._single_value(rule)
             self.write(2, "value = None")
         self._node(rule.node, rule, 2, lists)
         if rule.name in self.recursive:
@@ -141,7 +141,7 @@ class Assembly(Grammar):
             raise DocumentError(rule.path, rule.line, f"nothing makes a part of the tree of {rule.name}")
         self.write(2, f"return {result}")
 
-    def _one_value(self, rule: Rule) -> None:
+    def _single_value(self, rule: GrammarRule) -> None:
         """Without labels, a rule has one thing at most that it stands for."""
 
         def count(node: Node) -> int:
@@ -151,7 +151,7 @@ class Assembly(Grammar):
                 return max(map(count, node.alternatives))
             if isinstance(node, Sequence):
                 return sum(map(count, node.items))
-            return 0 if isinstance(node, Literal) else count(node.item) * (2 if isinstance(node, Repeated) else 1)
+            return 0 if isinstance(node, Literal) else count(node.item) * (2 if isinstance(node, Repetition) else 1)
 
         if count(rule.node) > 1:
             raise DocumentError(rule.path, rule.line, f"{rule.name} has several parts: they need labels")
@@ -159,7 +159,7 @@ class Assembly(Grammar):
     def _node(
         self,
         node: Node,
-        rule: Rule,
+        rule: GrammarRule,
         depth: int,
         lists: set[str],
         before: list[Pending] | None = None,
@@ -179,20 +179,20 @@ class Assembly(Grammar):
                 self._keep("words[i]", label, depth, lists, labelled)
             self.write(depth, "i += 1")
         elif isinstance(node, Reference):
-            own = self.prefixes(node, rule)[0]
-            if before and ENDS not in own:
-                self._demand(self._member(own, 0), node, rule, depth, before)
+            first = self.prefixes(node, rule)[0]
+            if before and ENDS not in first:
+                self._demand(self._member(first, 0), node, rule, depth, before)
             self._reference(node, depth, lists, labelled)
         elif isinstance(node, Sequence):
             return self._sequence(node, rule, depth, lists, before, known)
         elif isinstance(node, Choice):
             return self._choice(node, rule, depth, lists, before)
-        elif isinstance(node, Repeated) and isinstance(node.item, Reference) and node.item.name in self.recovered:
+        elif isinstance(node, Repetition) and isinstance(node.item, Reference) and node.item.name in self.recovered:
             self._recovering(node.item, depth, lists, labelled, follow)
         else:
-            assert isinstance(node, Optional | Repeated)
+            assert isinstance(node, Optional | Repetition)
             others = [follow] if follow and ENDS not in follow[0] else []
-            loop = "while" if isinstance(node, Repeated) else "if"
+            loop = "while" if isinstance(node, Repetition) else "if"
             self.write(depth, f"{loop} {self.test(node.item, others, rule)}:")
             self._node(node.item, rule, depth + 1, lists, known=True)
         return []
@@ -204,17 +204,19 @@ class Assembly(Grammar):
             self._keep("value", node.label, depth, lists, labelled)
         elif node.name in self.remembered:
             self.write(depth, "word = words[i]")
-            self.write(depth, f"found = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
-            self.write(depth, "if found is None:")
-            self.write(depth + 1, f"first = i; before = build.said; found = rule_{node.name}()")
-            alone = f"i == first + 1 and build.said == before and words[i] in {_STOPS!r}"
-            self.write(depth + 1, f"if {alone}: remembered[word] = found")
+            self.write(depth, f"result = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
+            self.write(depth, "if result is None:")
+            self.write(depth + 1, f"first = i; before = build.complaint_count; result = rule_{node.name}()")
+            alone = f"i == first + 1 and build.complaint_count == before and words[i] in {_STOPS!r}"
+            self.write(depth + 1, f"if {alone}: remembered[word] = result")
             self.write(depth, "else: i += 1")
-            self._keep("found", node.label, depth, lists, labelled)
+            self._keep("result", node.label, depth, lists, labelled)
         else:
             self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
 
-    def _choice(self, node: Choice, rule: Rule, depth: int, lists: set[str], before: list[Pending]) -> list[Pending]:
+    def _choice(
+        self, node: Choice, rule: GrammarRule, depth: int, lists: set[str], before: list[Pending]
+    ) -> list[Pending]:
         """Code that reads one of several alternatives."""
         last, top, ends = len(node.alternatives) - 1, len(self.lines), list[Pending]()
         for k, alternative in enumerate(node.alternatives):
@@ -241,19 +243,19 @@ class Assembly(Grammar):
         self.write(depth + 1, "first, level = i, nested")
         self.write(depth + 1, "try:")
         self._keep(f"rule_{item.name}()", item.label, depth + 2, lists, labelled)
-        self.write(depth + 1, "except Failed as failed:")
+        self.write(depth + 1, "except ParseFailure as failed:")
         self.write(depth + 2, f"nested = level; i = recover({item.name!r}, first, failed)")
         self.write(depth + 2, "if i < 0: i = -1 - i; break")
 
     def _sequence(
-        self, node: Sequence, rule: Rule, depth: int, lists: set[str], before: list[Pending], known: bool
+        self, node: Sequence, rule: GrammarRule, depth: int, lists: set[str], before: list[Pending], known: bool
     ) -> list[Pending]:
         pending = list(before)
         rests: list[list[Place]] = [[frozenset([ENDS])] * AHEAD]
         for other in reversed(node.items[1:]):
             rests.append(after(self.prefixes(other, rule), rests[-1]))
         for k, (item, rest) in enumerate(zip(node.items, reversed(rests), strict=True)):
-            if isinstance(item, Optional | Repeated):
+            if isinstance(item, Optional | Repetition):
                 self.variables += 1
                 variable = f"at{self.variables}"
                 self.write(depth, f"{variable} = i")
@@ -264,27 +266,27 @@ class Assembly(Grammar):
                 pending = self._node(item, rule, depth, lists, pending, rest, known and k == 0)
         return pending
 
-    def _trailing(self, node: Node, rule: Rule) -> list[str]:
+    def _trailing(self, node: Node, rule: GrammarRule) -> list[str]:
         """What could have gone on after a node that was read."""
-        if isinstance(node, Repeated):
+        if isinstance(node, Repetition):
             return [*self.called(node.item, rule), *self._trailing(node.item, rule)]
         if isinstance(node, Optional):
             return self._trailing(node.item, rule)
-        found: list[str] = []
+        names: list[str] = []
         for item in reversed(node.items) if isinstance(node, Sequence) else ():
-            optional = isinstance(item, Optional | Repeated)
-            found = [*(self.called(item, rule) if optional else []), *self._trailing(item, rule), *found]
+            optional = isinstance(item, Optional | Repetition)
+            names = [*(self.called(item, rule) if optional else []), *self._trailing(item, rule), *names]
             if not optional:
                 break
-        return found
+        return names
 
-    def _demand(self, condition: str, node: Node, rule: Rule, depth: int, before: list[Pending]) -> None:
+    def _demand(self, condition: str, node: Node, rule: GrammarRule, depth: int, before: list[Pending]) -> None:
         """Code that fails where a condition does not hold, and says what could have stood there."""
-        own = self.called(node, rule)
-        text = repr(_listed(own))
+        names = self.called(node, rule)
+        text = repr(_listed(names))
         if before:
             places = "".join(f"({p.variable}, {p.called!r}, {p.more!r}), " for p in before)
-            text = f"expected(i, ({places}), {own!r})"
+            text = f"expected(i, ({places}), {names!r})"
         start = f"if not {condition}: " if condition else ""
         self.write(depth, f"{start}fail(i, {rule.name!r}, {text})")
 
@@ -301,7 +303,7 @@ class Assembly(Grammar):
 _STOPS = (",", ";")
 
 
-class Failed(Exception):
+class ParseFailure(Exception):
     """A rule does not go on here. `at` counts words; `expected` is what could have stood there."""
 
     def __init__(self, at: int, rule: str, expected: str | None, message: str | None = None, page: str | None = None):
@@ -320,16 +322,16 @@ def _listed(called: list[str]) -> str:
     return " or ".join([", ".join(distinct[:-1]), distinct[-1]]) if len(distinct) > 1 else distinct[0]
 
 
-def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], own: list[str]) -> str:
-    """What could have stood at the word i: `own`, and of what came before it what was not there or what goes on."""
-    found: list[list[str]] = []
+def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], names: list[str]) -> str:
+    """What could have stood at the word i: `names`, and of what came before it what was not there or what goes on."""
+    expected: list[list[str]] = []
     for at, called, more in reversed(list(before)):
         if at is None:  # of an alternative that was not taken
             continue
-        found.append(list(called if at == i else more))
+        expected.append(list(called if at == i else more))
         if at != i:
             break
-    return _listed([c for called in reversed(found) for c in called] + own)
+    return _listed([c for called in reversed(expected) for c in called] + names)
 
 
 def _labels(node: Node) -> list[str]:
@@ -352,6 +354,6 @@ def _several(node: Node, label: str) -> bool:
             return max(map(most, node.alternatives))
         if isinstance(node, Sequence):
             return sum(map(most, node.items))
-        return most(node.item) * (2 if isinstance(node, Repeated) else 1)
+        return most(node.item) * (2 if isinstance(node, Repetition) else 1)
 
     return most(node) > 1

@@ -21,8 +21,8 @@ def has_target(complaints: Complaints, position: int, target: str, version: tupl
     page = contracts.directives
     name = re.sub("^compute_", "sm_", target)
     if name not in page.TARGETS:
-        said = f"{target} is no known target{did_you_mean(target, page.TARGETS)}"
-        complaints.add(position, said, cited.DIRECTIVES)
+        message = f"{target} is no known target{did_you_mean(target, page.TARGETS)}"
+        complaints.add(position, message, cited.DIRECTIVES)
         return False
     return version is None or complaints.require(page.version_has_target, position, name, version, written=target)
 
@@ -37,8 +37,8 @@ def preamble(context: Context) -> None:
     has_target(context.complaints, module.target_position, target, module.version)
     for option, position in zip(options, module.option_positions, strict=True):
         if option not in page.OPTIONS:
-            said = f"{option} is no option of .target{did_you_mean(option, page.OPTIONS)}"
-            context.complain(position, said, cited.DIRECTIVES)
+            message = f"{option} is no option of .target{did_you_mean(option, page.OPTIONS)}"
+            context.complain(position, message, cited.DIRECTIVES)
             continue
         require(page.version_has_option, position, option, module.version)
         require(page.target_has_option, position, option, context.target)

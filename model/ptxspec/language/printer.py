@@ -13,7 +13,7 @@ WIDTH = 100
 INDENT = "    "
 
 
-class Line(NamedTuple):
+class PrintedLine(NamedTuple):
     """Some text of the output, which may have several lines; where it comes from, None if that is nowhere; and how deep it
     stands."""
 
@@ -22,7 +22,7 @@ class Line(NamedTuple):
     text: str
 
 
-def text_of(module: tree.Module) -> str:
+def text_of(module: tree.ModuleTree) -> str:
     """A module as text. Entries and functions are set apart."""
     parts: list[str] = []
     for line in lines_of(module):
@@ -32,61 +32,61 @@ def text_of(module: tree.Module) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _sets_apart(line: Line) -> bool:
+def _sets_apart(line: PrintedLine) -> bool:
     return any(word in line.text.split() for word in (".entry", ".func"))
 
 
-def indented(line: Line) -> str:
+def indented(line: PrintedLine) -> str:
     """The text of a line with its blanks before it. What is inside of a text that has several lines has its own."""
     return INDENT * line.depth + line.text
 
 
-def lines_of(module: tree.Module) -> list[Line]:
+def lines_of(module: tree.ModuleTree) -> list[PrintedLine]:
     """The lines of a module, in the order of their positions."""
-    found = [Line(module.version_position, 0, f".version {module.version[0]}.{module.version[1]}")]
-    found.append(Line(module.target_position, 0, f".target {', '.join(module.target)}"))
+    lines = [PrintedLine(module.version_position, 0, f".version {module.version[0]}.{module.version[1]}")]
+    lines.append(PrintedLine(module.target_position, 0, f".target {', '.join(module.target)}"))
     if module.address_size_position is not None or module.address_size != 32:
-        found.append(Line(module.address_size_position, 0, f".address_size {module.address_size}"))
+        lines.append(PrintedLine(module.address_size_position, 0, f".address_size {module.address_size}"))
     members = [*module.variables, *module.functions, *module.directives]
     for member in sorted(members, key=lambda m: m.position):
-        found += _member(member)
-    return found
+        lines += _member(member)
+    return lines
 
 
-def _member(member: Any) -> Iterable[Line]:
+def _member(member: Any) -> Iterable[PrintedLine]:
     match member:
         case tree.Variable():
-            return [Line(member.position, 0, _variable(member))]
+            return [PrintedLine(member.position, 0, _variable(member))]
         case tree.Function():
             return _function(member)
         case tree.Pragma():
-            return [Line(member.position, 0, _pragma(member))]
+            return [PrintedLine(member.position, 0, _pragma(member))]
         case tree.File():
             facts = "".join(f", {shown(fact)}" for fact in member.facts)
-            return [Line(member.position, 0, f'.file {shown(member.number)} "{member.name}"{facts}')]
+            return [PrintedLine(member.position, 0, f'.file {shown(member.number)} "{member.name}"{facts}')]
         case tree.Alias():
-            return [Line(member.position, 0, f".alias {member.name}, {member.of};")]
+            return [PrintedLine(member.position, 0, f".alias {member.name}, {member.of};")]
         case tree.Section():
             return _section(member)
     raise AssertionError(member)
 
 
-def _section(section: tree.Section) -> Iterable[Line]:
-    yield Line(section.position, 0, f".section {section.name}")
-    yield Line(None, 0, "{")
+def _section(section: tree.Section) -> Iterable[PrintedLine]:
+    yield PrintedLine(section.position, 0, f".section {section.name}")
+    yield PrintedLine(None, 0, "{")
     for width, content in section.lines:
         if width is None:
-            yield Line(None, 0, f"{content[0]}:")
+            yield PrintedLine(None, 0, f"{content[0]}:")
         else:
             numbers = ", ".join(c if isinstance(c, str) else shown(c) for c in content)
-            yield Line(None, 1, f"{width} {numbers}")
-    yield Line(None, 0, "}")
+            yield PrintedLine(None, 1, f"{width} {numbers}")
+    yield PrintedLine(None, 0, "}")
 
 
 # functions -----------------------------------------------------------------------------------------------------------------
 
 
-def _function(function: tree.Function) -> Iterable[Line]:
+def _function(function: tree.Function) -> Iterable[PrintedLine]:
     start = f".{function.linkage} " if function.linkage else ""
     start += ".entry " if function.is_entry else ".func "
     start += "".join(f".attribute({_attribute(a)}) " for a in function.attributes)
@@ -95,51 +95,51 @@ def _function(function: tree.Function) -> Iterable[Line]:
     start += function.name
     ends = "" if function.body is not None or function.performance or function.pragmas else ";"
     if not function.parameters:
-        yield Line(function.position, 0, f"{start}(){ends}")
+        yield PrintedLine(function.position, 0, f"{start}(){ends}")
     else:
-        yield Line(function.position, 0, start + "(")
+        yield PrintedLine(function.position, 0, start + "(")
         for i, parameter in enumerate(function.parameters):
             comma = "," if i < len(function.parameters) - 1 else ""
-            yield Line(parameter.position, 1, _parameter(parameter) + comma)
-        yield Line(None, 0, ")" + ends)
+            yield PrintedLine(parameter.position, 1, _parameter(parameter) + comma)
+        yield PrintedLine(None, 0, ")" + ends)
     for i, (word, numbers) in enumerate(function.performance.items()):
         last = function.body is None and not function.pragmas and i == len(function.performance) - 1
-        yield Line(None, 0, _directive(word, numbers) + (";" if last else ""))
+        yield PrintedLine(None, 0, _directive(word, numbers) + (";" if last else ""))
     for pragma in function.pragmas:
-        yield Line(pragma.position, 0, _pragma(pragma))
+        yield PrintedLine(pragma.position, 0, _pragma(pragma))
     if function.body is not None:
-        yield Line(None, 0, "{")
+        yield PrintedLine(None, 0, "{")
         yield from _body(function.body)
-        yield Line(function.end, 0, "}")
+        yield PrintedLine(function.end, 0, "}")
     elif function.pragmas:
-        yield Line(None, 0, ";")
+        yield PrintedLine(None, 0, ";")
 
 
-def _body(body: Iterable[Any]) -> Iterable[Line]:
+def _body(body: Iterable[Any]) -> Iterable[PrintedLine]:
     depth = 1
     for item in body:
         match item:
             case tree.Instruction():
-                yield Line(item.position, depth, instruction(item))
+                yield PrintedLine(item.position, depth, instruction(item))
             case tree.Label():
-                yield Line(item.position, depth - 1, f"{item.name}:")
-            case tree.Scope():
+                yield PrintedLine(item.position, depth - 1, f"{item.name}:")
+            case tree.ScopeBrace():
                 depth += 1 if item.opens else -1
-                yield Line(item.position, depth - item.opens, "{" if item.opens else "}")
+                yield PrintedLine(item.position, depth - item.opens, "{" if item.opens else "}")
             case tree.Variable():
-                yield Line(item.position, depth, _variable(item))
+                yield PrintedLine(item.position, depth, _variable(item))
             case tree.Targets():
                 names = ", ".join(target.text for target in item.targets)
-                yield Line(item.position, depth - 1, f"{item.name}: {item.directive} {names};")
+                yield PrintedLine(item.position, depth - 1, f"{item.name}: {item.directive} {names};")
             case tree.Prototype():
                 results = f"({', '.join(map(_parameter, item.returns))}) " if item.returns else ""
                 taken = f"({', '.join(map(_parameter, item.parameters))})"
                 ends = "".join(f" {_directive(*hint)}" for hint in item.performance.items()) + ";"
-                yield Line(item.position, depth - 1, f"{item.name}: .callprototype {results}_ {taken}{ends}")
+                yield PrintedLine(item.position, depth - 1, f"{item.name}: .callprototype {results}_ {taken}{ends}")
             case tree.Pragma():
-                yield Line(item.position, depth, _pragma(item))
+                yield PrintedLine(item.position, depth, _pragma(item))
             case tree.Location():
-                yield Line(item.position, depth, _location(item))
+                yield PrintedLine(item.position, depth, _location(item))
             case _:
                 raise AssertionError(item)
 
@@ -246,7 +246,7 @@ def operand(item: Any) -> str:
             return item.text
         case tree.Number():
             return shown(item.value)
-        case tree.Real():
+        case tree.Float():
             if isinstance(item.bits, Spelled):
                 return item.bits.text
             return f"0f{item.bits:08X}" if item.width == 32 else f"0d{item.bits:016X}"

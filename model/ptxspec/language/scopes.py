@@ -49,38 +49,38 @@ class Names:
     def own_register(self, name: str) -> tuple[str, Type] | None:
         """What `register` says, of this scope alone. The digits at a name's end are all its number's, which may begin
         with zeros."""
-        found = self.registers.get(name)
-        if found is None and "." in name:
+        register = self.registers.get(name)
+        if register is None and "." in name:
             base, _, selector = name.partition(".")
             vector, place = self.own_vector(base), _COMPONENTS.get(selector)
             if vector is None or place is None or place >= len(vector[0]):
                 return None
             return vector[0][place], vector[1]
-        if found is None and self.ranges:
+        if register is None and self.ranges:
             prefix, number = numbered(name)
             entry = self.ranges.get(prefix)
             if entry is None or number is None or number >= entry[0]:
                 return None
-            name, found = f"{prefix}{number}", entry[1]
-        return None if found is None else (name + self.ending, found)
+            name, register = f"{prefix}{number}", entry[1]
+        return None if register is None else (name + self.ending, register)
 
     def own_vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
         """(the unique names of a vector's elements, their type), of this scope alone."""
-        found = self.vectors.get(name)
-        if found is None and self.vector_ranges:
+        vector = self.vectors.get(name)
+        if vector is None and self.vector_ranges:
             prefix, number = numbered(name)
             entry = self.vector_ranges.get(prefix)
             if entry is None or number is None or number >= entry[0]:
                 return None
-            name, found = f"{prefix}{number}", entry[1:]
-        return None if found is None else (tuple(n + self.ending for n in element_names(name, found[0])), found[1])
+            name, vector = f"{prefix}{number}", entry[1:]
+        return None if vector is None else (tuple(n + self.ending for n in element_names(name, vector[0])), vector[1])
 
     def vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
         scope: Names | None = self
         while scope is not None:
-            found = scope.own_vector(name)
-            if found is not None:
-                return found
+            vector = scope.own_vector(name)
+            if vector is not None:
+                return vector
             if scope.taken(name):
                 return None
             scope = scope.outer
@@ -91,9 +91,9 @@ class Names:
         scope: Names | None = self
         base = name.partition(".")[0]
         while scope is not None:
-            found = scope.own_register(name)
-            if found is not None:
-                return found
+            register = scope.own_register(name)
+            if register is not None:
+                return register
             if base != name and scope.taken(base):
                 return None
             if name in scope.places or name in scope.passed:  # hides a register further out
@@ -105,13 +105,13 @@ class Names:
         """(its unique name, the variable)"""
         scope: Names | None = self
         while scope is not None:
-            found = scope.places.get(name)
-            if found is not None:
-                if found.initial is not None:  # there is one of it, whoever declares it
-                    return found.name, found
+            place = scope.places.get(name)
+            if place is not None:
+                if place.initial is not None:  # there is one of it, whoever declares it
+                    return place.name, place
                 if not scope.suffix and scope is not self.module and name in self.module.places:
-                    return f"{name}@", found  # an entry's; until it was declared, the name was the module's
-                return name + scope.suffix, found
+                    return f"{name}@", place  # an entry's; until it was declared, the name was the module's
+                return name + scope.suffix, place
             if name in scope.passed:
                 return None
             scope = scope.outer
@@ -161,15 +161,15 @@ def element_names(name: str, count: int) -> list[str]:
 
 def labels_of_scopes(function: tree.Function) -> list[set[str]]:
     """The labels of each scope, by the scope's number: branches may come before their labels."""
-    found: list[set[str]] = [set()]
+    labels: list[set[str]] = [set()]
     stack = [0]
     for item in function.body or ():
-        if isinstance(item, tree.Scope):
+        if isinstance(item, tree.ScopeBrace):
             if item.opens:
-                stack.append(len(found))
-                found.append(set())
+                stack.append(len(labels))
+                labels.append(set())
             else:
                 stack.pop()
         elif isinstance(item, tree.Label):
-            found[stack[-1]].add(item.name)
-    return found
+            labels[stack[-1]].add(item.name)
+    return labels

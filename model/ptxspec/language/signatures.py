@@ -13,7 +13,7 @@ from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.terms.types import Type
 
 
-class Signatures:
+class SignatureLayout:
     """Lays out what functions take and give."""
 
     def __init__(self, context: Context, opaque: OpaqueVariables):
@@ -26,26 +26,26 @@ class Signatures:
         self, parameters: tuple[tree.Parameter, ...], at: int, suffix: str, are_results: bool = False
     ) -> tuple[tuple[Formal, ...], int]:
         """Parameters laid out from offset `at` of a frame on, and where they end."""
-        found: list[Formal] = []
+        formals: list[Formal] = []
         for parameter in parameters:
             rule = contracts.opaque_types.functions_take_handles
             if not self.context.require(rule, parameter.position, parameter.type):
                 continue
             type = self.context.type(parameter.type, parameter.position)
             if parameter.space == "reg":
-                found += self._in_registers(parameter, type, suffix)
+                formals += self._in_registers(parameter, type, suffix)
                 continue
             place = self._in_a_frame(parameter, type, at, parameter is parameters[-1] and not are_results)
             if place is None:
                 continue
-            found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
+            formals.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
             at = place.offset + place.size
             page = contracts.state_spaces
             if not self.context.require(
                 page.space_holds, parameter.position, page.OF_FRAMES, at, what="too many parameters"
             ):
                 break
-        return tuple(found), at
+        return tuple(formals), at
 
     def _in_registers(self, parameter: tree.Parameter, type: Type, suffix: str) -> list[Formal]:
         """A parameter that is a register, or the elements of one that is a vector of them."""
@@ -103,10 +103,10 @@ class Signatures:
 
     def declare_function(self, function: tree.Function) -> None:
         symbol = self.context.symbols[function.name]
-        found = self.signature(symbol, function.returns, function.parameters, function.position)
-        known = self.context.signatures.setdefault(symbol, found)
+        signature = self.signature(symbol, function.returns, function.parameters, function.position)
+        known = self.context.signatures.setdefault(symbol, signature)
         rule = contracts.functions.headings_agree
-        self.context.require(rule, function.position, known.declared, found.declared, name=function.name)
+        self.context.require(rule, function.position, known.declared, signature.declared, name=function.name)
 
     def same_parameters(self, entry: tree.Function) -> None:
         """Complain if an entry's declarations differ in their parameters."""

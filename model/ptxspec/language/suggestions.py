@@ -23,39 +23,39 @@ def near(word: str, candidates: Iterable[str], most: int = 3) -> list[str]:
     written = word.lower()
     fit = (c for c in islice(candidates, _MOST_CANDIDATES) if c != word and abs(len(c) - len(word)) <= 3)
     matcher = difflib.SequenceMatcher(b=written, autojunk=False)
-    found: list[tuple[float, int, str]] = []
+    ranked: list[tuple[float, int, str]] = []
     least = _ALIKE
     for bound, candidate in _by_letters(written, {c: c.lower() for c in fit}):
         if bound < least:
             break  # so are all that follow
         matcher.set_seq1(candidate.lower())
         if (ratio := matcher.ratio()) >= _ALIKE:
-            found.append((-ratio, -_common(candidate, word), candidate))
+            ranked.append((-ratio, -_common(candidate, word), candidate))
             least = max(least, ratio - _FURTHER)
-    found.sort()
-    best = [f for f in found if f[0] <= found[0][0] + _FURTHER and f[1] <= found[0][1] // 2]
+    ranked.sort()
+    best = [f for f in ranked if f[0] <= ranked[0][0] + _FURTHER and f[1] <= ranked[0][1] // 2]
     return [candidate for _, _, candidate in best[:most]]
 
 
 def alike(word: str, candidates: Iterable[str], most: int, least: float) -> list[str]:
     """The most alike of the candidates, `most` at most, of those that are at least so alike, of 1: difflib.get_close_matches."""
     matcher = difflib.SequenceMatcher(b=word)
-    found: list[tuple[float, str]] = []
+    ranked: list[tuple[float, str]] = []
     for bound, candidate in _by_letters(word, {c: c for c in candidates}):
-        if bound < least or (len(found) == most and bound < found[-1][0]):
+        if bound < least or (len(ranked) == most and bound < ranked[-1][0]):
             break  # so are all that follow
         matcher.set_seq1(candidate)
         if (ratio := matcher.ratio()) >= least:
-            found = sorted([*found, (ratio, candidate)], reverse=True)[:most]
-    return [candidate for _, candidate in found]
+            ranked = sorted([*ranked, (ratio, candidate)], reverse=True)[:most]
+    return [candidate for _, candidate in ranked]
 
 
 def _by_letters(word: str, candidates: dict[str, str]) -> list[tuple[float, str]]:
     """How alike to a word each candidate is at most, by the letters that they share in any order, which takes little time to say;
     the largest first. `candidates` says how each is read."""
-    own = Counter(word).items()
+    letters = Counter(word).items()
     bounds = (
-        (2.0 * sum(min(n, read.count(letter)) for letter, n in own) / (len(read) + len(word)), candidate)
+        (2.0 * sum(min(n, read.count(letter)) for letter, n in letters) / (len(read) + len(word)), candidate)
         for candidate, read in candidates.items()
     )
     return sorted(bounds, reverse=True)
@@ -75,9 +75,9 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return meant(near(word, candidates))
 
 
-def meant(found: list[str]) -> str:
+def meant(words: list[str]) -> str:
     """`; did you mean a or b?`, or nothing."""
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    return f"; did you mean {' or '.join(words)}?" if words else ""
 
 
 def undeclared(name: str, scope: Names, others: Iterable[str]) -> str:
@@ -87,8 +87,8 @@ def undeclared(name: str, scope: Names, others: Iterable[str]) -> str:
     around: Names | None = scope
     while around is not None and number is not None:
         count = around.ranges.get(prefix, (0,))[0] or around.vector_ranges.get(prefix, (0,))[0]
-        found = around.places.ranges.get((prefix, ""))
-        count = count or (found.count if found is not None else 0)
+        series = around.places.ranges.get((prefix, ""))
+        count = count or (series.count if series is not None else 0)
         if count:
             return f"; {prefix}<{count}> ends with {prefix}{count - 1}"
         around = around.outer

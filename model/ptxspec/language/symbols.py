@@ -5,16 +5,16 @@ from __future__ import annotations
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.module_context import Context
-from ptxspec.language.variables import Variables
+from ptxspec.language.variables import VariableLayout
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 _LINKING = "spec/functions/linking.md"
 
 
-def variables_declared(context: Context, variables: Variables) -> list[tree.Variable]:
+def variables_declared(context: Context, variables: VariableLayout) -> list[tree.Variable]:
     """The declarations that make variables: of several for one name, the one that is not .extern, or the first."""
     known: dict[str, tree.Variable] = {}
-    found: dict[int, tree.Variable] = {}  # by where they stand
+    declared: dict[int, tree.Variable] = {}  # by where they stand
     for variable in context.module.variables:
         if variable.space == "reg":
             if context.before("a register of the module", variable.position):
@@ -34,11 +34,11 @@ def variables_declared(context: Context, variables: Variables) -> list[tree.Vari
             agrees, sizes = _agree(context, before, variable), _sizes(before)
             if not agrees or before.linkage != "extern" or (variable.linkage == "extern" and None not in sizes):
                 continue
-            del found[before.position]
+            del declared[before.position]
         if variable.repeat is None:
             known[variable.name] = variable
-        found[variable.position] = variable
-    return list(found.values())
+        declared[variable.position] = variable
+    return list(declared.values())
 
 
 def _agree(context: Context, before: tree.Variable, again: tree.Variable) -> bool:

@@ -47,7 +47,7 @@ def parser_of(made: Tables) -> Syntax:
     rules = [rule._replace(path=_path(rule.path)) for rule in made.rules]
     assembly = _assembly(rules, lexicon, made.outside, made.prefixes)
     first = {name: [_texts(p) for p in assembly.prefixes_of(name)] for name in sorted(RECOVERED)}
-    begins = {name: (own[0], own[1]) for name, own in first.items()}
+    begins = {name: (places[0], places[1]) for name, places in first.items()}
     literals = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
     return Syntax(lexicon, assembly.assembled(), begins, tuple(sorted(literals)))
 
@@ -61,8 +61,8 @@ def prepared() -> Tables:
     """The tables of the pages as they are."""
     from ptxspec.language.forms import page_name
 
-    words: list[grammar.Words] = []
-    rules: list[grammar.Rule] = []
+    words: list[grammar.WordRule] = []
+    rules: list[grammar.GrammarRule] = []
     for name, path in finder.pages("ptxspec.spec", "syntax"):
         document = finder.document_of(finder.load(name))
         words += [w for fence in document.of("words") for w in grammar.words_of(fence, str(path))]
@@ -81,15 +81,15 @@ def prepared() -> Tables:
     )
 
 
-def _declared_spaces() -> grammar.Rule:
+def _declared_spaces() -> grammar.GrammarRule:
     """The rule for the state spaces in which variables are declared."""
     declared = [space for space in contracts.state_spaces.SPACES.values() if space.declared]
     words = tuple(grammar.Literal(f".{space.name}", None) for space in declared)
-    return grammar.Rule("declared_space", None, grammar.Choice(words), declared[0].path, declared[0].line)
+    return grammar.GrammarRule("declared_space", None, grammar.Choice(words), declared[0].path, declared[0].line)
 
 
 def _assembly(
-    rules: list[grammar.Rule],
+    rules: list[grammar.GrammarRule],
     lexicon: Lexicon,
     outside: dict[str, tuple[str, Place]],
     prefixes: dict[str, list[Place]] | None = None,
@@ -110,7 +110,7 @@ def _named(node: grammar.Node) -> set[str]:
     return _named(node.item)
 
 
-def _in_order(words: list[grammar.Words]) -> list[grammar.Words]:
+def _in_order(words: list[grammar.WordRule]) -> list[grammar.WordRule]:
     """Rules for words in the order in which they are tried: those that begin alike, the longer ones first."""
     order = [
         MARKER,

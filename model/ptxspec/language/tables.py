@@ -8,7 +8,17 @@ import re
 from typing import Any, NamedTuple
 
 from ptxspec.language.first_sets import AHEAD, ENDS, Place
-from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence, Words
+from ptxspec.literate.grammar import (
+    Choice,
+    GrammarRule,
+    Literal,
+    Node,
+    Optional,
+    Reference,
+    Repetition,
+    Sequence,
+    WordRule,
+)
 
 _NAME = re.compile(r"[a-z_]+")
 
@@ -18,8 +28,8 @@ class Tables(NamedTuple):
     that are read by other means. Pages have the names that they have below the folder of the documents, so that it holds wherever
     that lies."""
 
-    words: list[Words]
-    rules: list[Rule]
+    words: list[WordRule]
+    rules: list[GrammarRule]
     outside: dict[str, tuple[str, Place]]
     prefixes: dict[str, list[Place]]
 
@@ -32,7 +42,7 @@ def plain(tables: Tables) -> dict[str, Any]:
         return places.setdefault(place, len(places))
 
     outside = {name: [called, numbered(place)] for name, (called, place) in tables.outside.items()}
-    prefixes = {name: list(map(numbered, own)) for name, own in tables.prefixes.items()}
+    prefixes = {name: list(map(numbered, sets)) for name, sets in tables.prefixes.items()}
     return {
         "words": [list(rule) for rule in tables.words],
         "rules": [[*rule[:2], _plain_node(rule.node), *rule[3:]] for rule in tables.rules],
@@ -65,11 +75,11 @@ def read(value: Any) -> Tables:
     if not isinstance(value["outside"], dict) or not isinstance(value["prefixes"], dict):
         raise ValueError("what rules begin with has no names")
     words = [
-        Words(_name(name), _text_or_none(called), _text(pattern), _text(page), _number(line))
+        WordRule(_name(name), _text_or_none(called), _text(pattern), _text(page), _number(line))
         for name, called, pattern, page, line in value["words"]
     ]
     rules = [
-        Rule(_name(name), _text_or_none(called), _node(node), _text(page), _number(line))
+        GrammarRule(_name(name), _text_or_none(called), _node(node), _text(page), _number(line))
         for name, called, node, page, line in value["rules"]
     ]
     literals: dict[str, Literal] = {}
@@ -91,8 +101,8 @@ def read(value: Any) -> Tables:
         return places[at]
 
     outside = {_name(name): (_text(called), numbered(n)) for name, (called, n) in value["outside"].items()}
-    prefixes = {_name(name): list(map(numbered, own)) for name, own in value["prefixes"].items()}
-    if prefixes.keys() != {rule.name for rule in rules} or any(len(own) != AHEAD for own in prefixes.values()):
+    prefixes = {_name(name): list(map(numbered, sets)) for name, sets in value["prefixes"].items()}
+    if prefixes.keys() != {rule.name for rule in rules} or any(len(sets) != AHEAD for sets in prefixes.values()):
         raise ValueError("the rules are others than those with what they begin with")
     return Tables(words, rules, outside, prefixes)
 
@@ -109,9 +119,9 @@ def _node(value: Any) -> Node:
             raise ValueError(f"a {kind} of one")
         return Sequence(several) if kind == "Sequence" else Choice(several)
     (item,) = parts
-    if kind not in ("Optional", "Repeated"):
+    if kind not in ("Optional", "Repetition"):
         raise ValueError(f"no kind of node: {kind}")
-    return Optional(_node(item)) if kind == "Optional" else Repeated(_node(item))
+    return Optional(_node(item)) if kind == "Optional" else Repetition(_node(item))
 
 
 def _name(value: Any) -> str:

@@ -32,7 +32,7 @@ class Number(NamedTuple):
     value: int
 
 
-class Real(NamedTuple):
+class Float(NamedTuple):
     """A floating-point constant: the bits of a double, or of a single written as 0f…"""
 
     bits: int
@@ -49,7 +49,7 @@ class Generic(NamedTuple):
 class Fields(NamedTuple):
     """`{ name = value, … }`: the initializer of an opaque variable."""
 
-    fields: tuple[tuple[str, Name | Number | Real], ...]
+    fields: tuple[tuple[str, Name | Number | Float], ...]
 
 
 class Sum(NamedTuple):
@@ -102,7 +102,7 @@ class Indexed(NamedTuple):
 class Braces(NamedTuple):
     """`{a, b, …}`"""
 
-    elements: tuple[Name | Number | Real | Part, ...]
+    elements: tuple[Name | Number | Float | Part, ...]
 
 
 class Pair(NamedTuple):
@@ -138,7 +138,7 @@ class Part(NamedTuple):
     negated: bool
 
 
-Operand = Name | Number | Real | Sum | Address | Element | Indexed | Braces | Bracket | Pair | Parens | Not | Part
+Operand = Name | Number | Float | Sum | Address | Element | Indexed | Braces | Bracket | Pair | Parens | Not | Part
 
 
 #: operands that several others make up
@@ -171,7 +171,7 @@ class Label(NamedTuple):
     position: int
 
 
-class Scope(NamedTuple):
+class ScopeBrace(NamedTuple):
     """`{` (opens) or `}` of a block inside a function."""
 
     opens: bool
@@ -202,7 +202,7 @@ class Attribute(NamedTuple):
     numbers: tuple[int, ...]
 
 
-class Pointer(NamedTuple):
+class PointerAttribute(NamedTuple):
     """`.ptr` of a parameter: the space that it points into, and how what is there is aligned."""
 
     space: str | None
@@ -219,7 +219,7 @@ class Parameter(NamedTuple):
     size: int | None
     position: int
     space: str = "param"
-    pointer: Pointer | None = None
+    pointer: PointerAttribute | None = None
     vector: int = 1
 
 
@@ -284,7 +284,7 @@ class Alias(NamedTuple):
     position: int
 
 
-Statement = Instruction | Label | Scope | Variable | Targets | Prototype | Pragma | Location
+Statement = Instruction | Label | ScopeBrace | Variable | Targets | Prototype | Pragma | Location
 Directive = File | Section | Pragma | Alias
 
 
@@ -306,7 +306,7 @@ class Function(NamedTuple):
     """where the brace stands that closes the body"""
 
 
-class Module(NamedTuple):
+class ModuleTree(NamedTuple):
     version: tuple[int, int]
     target: tuple[str, ...]
     address_size: int
@@ -324,8 +324,8 @@ class Module(NamedTuple):
 
 def type_of(item: Any) -> type:
     """The class of an item. (Calling type() would let a type checker narrow to one class, where many are meant.)"""
-    found: type = item.__class__
-    return found
+    kind: type = item.__class__
+    return kind
 
 
 def placeless(item: Any) -> Any:
@@ -333,17 +333,17 @@ def placeless(item: Any) -> Any:
     if isinstance(item, Spelled):
         return int(item)
     if hasattr(item, "_fields"):
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in zip(item._fields, item, strict=True):
             if name == "end" or (name.endswith("position") and value is not None):
-                found[name] = 0
+                fields[name] = 0
             elif name == "option_positions":
-                found[name] = (0,) * len(value)
+                fields[name] = (0,) * len(value)
             elif name == "uses":
-                found[name] = tuple(sorted((what, 0) for what, _ in value))
+                fields[name] = tuple(sorted((what, 0) for what, _ in value))
             else:
-                found[name] = placeless(value)
-        return item._replace(**found)
+                fields[name] = placeless(value)
+        return item._replace(**fields)
     if isinstance(item, tuple | list):
         return item.__class__(map(placeless, item))
     return item

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
-from ptxspec.language.checked import Place, Pointer
-from ptxspec.language.initializers import Initializers
+from ptxspec.language.checked import InitialPointer, Place
+from ptxspec.language.initializers import InitializerBuilder
 from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
@@ -17,10 +17,10 @@ from ptxspec.terms.types import Type
 _BEYOND = 1 << 128
 
 
-class Variables:
+class VariableLayout:
     """Lays out what a module or a function declares."""
 
-    def __init__(self, context: Context, opaque: OpaqueVariables, initializers: Initializers):
+    def __init__(self, context: Context, opaque: OpaqueVariables, initializers: InitializerBuilder):
         self.context, self.opaque, self.initializers = context, opaque, initializers
 
     def declare(self, variable: tree.Variable, names: Names, sizes: dict[str, int]) -> Place | Range | None:
@@ -116,7 +116,7 @@ class Variables:
 
     def _initial(
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
-    ) -> tuple[bytes | None, tuple[Pointer, ...]]:
+    ) -> tuple[bytes | None, tuple[InitialPointer, ...]]:
         """The bytes that a variable begins with, and the addresses among them."""
         page = contracts.state_spaces
         if not page.SPACES[variable.space].initialized:

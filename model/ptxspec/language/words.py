@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ptxspec.literate.documents import DocumentError
-from ptxspec.literate.grammar import Words
+from ptxspec.literate.grammar import WordRule
 
 #: of a text's end, and of what is no word
 END, UNKNOWN = "end", "unknown"
@@ -29,7 +29,7 @@ class Split(NamedTuple):
 class Lexicon:
     """Cuts texts into words."""
 
-    def __init__(self, rules: Iterable[Words]):
+    def __init__(self, rules: Iterable[WordRule]):
         self.rules = {rule.name: rule for rule in rules}
         self.called = {r.name: r.called for r in self.rules.values() if r.called is not None}
         classes = [r for r in self.rules.values() if r.called is not None or r.name == MARKER]
@@ -48,7 +48,7 @@ class Lexicon:
         self._known: dict[str, str] = {"": END}
         self._patterns: dict[str, re.Pattern[str]] = {}
 
-    def _expanded(self, rule: Words, within: tuple[str, ...] = ()) -> str:
+    def _expanded(self, rule: WordRule, within: tuple[str, ...] = ()) -> str:
         """The rule's pattern, with the patterns of others where it names them."""
 
         def piece(match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from coverage.python import PythonFileReporter
 from ptxspec.literate.documents import blanked, parse
 
 
-class _Tracer(FileTracer):
+class _DocumentTracer(FileTracer):
     def __init__(self, path: str):
         self.path = path
 
@@ -41,8 +41,8 @@ class _Reporter(PythonFileReporter):
 class DocumentCoverage(CoveragePlugin):
     """Claims every code object that was compiled under a document's name."""
 
-    def file_tracer(self, filename: str) -> _Tracer | None:
-        return _Tracer(filename) if filename.endswith(".md") else None
+    def file_tracer(self, filename: str) -> _DocumentTracer | None:
+        return _DocumentTracer(filename) if filename.endswith(".md") else None
 
     def file_reporter(self, filename: str) -> _Reporter | str:
         if not filename.endswith(".md"):

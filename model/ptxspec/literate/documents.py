@@ -25,7 +25,7 @@ class DocumentError(Exception):
         return self.__class__, (self.path, self.line, self.message)
 
 
-class Fence(NamedTuple):
+class FencedBlock(NamedTuple):
     """A fenced block: what it holds, the 1-based line of its first line of text, and the text."""
 
     language: str
@@ -39,9 +39,9 @@ class Document(NamedTuple):
     path: str
     title: str
     summary: str
-    fences: tuple[Fence, ...]
+    fences: tuple[FencedBlock, ...]
 
-    def of(self, language: str) -> list[Fence]:
+    def of(self, language: str) -> list[FencedBlock]:
         return [fence for fence in self.fences if fence.language == language]
 
 
@@ -69,7 +69,7 @@ def parse(text: str, path: str | Path) -> Document:
                 raise DocumentError(path, first, f"nobody reads a fence of {language!r}; fences hold {known}")
             if language in ("python", "syntax", "words", "grammar") and token.level:
                 raise DocumentError(path, first, f"a {language} fence inside another block; move it to the margin")
-            fences.append(Fence(language, first + 1, token.content))
+            fences.append(FencedBlock(language, first + 1, token.content))
     if not title:
         raise DocumentError(path, 1, "the page has no title")
     return Document(str(path), title, " ".join(summary.split()), tuple(fences))

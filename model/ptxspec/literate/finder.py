@@ -21,7 +21,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.literate.documents import Document, Fence, blanked, parse
+from ptxspec.literate.documents import Document, FencedBlock, blanked, parse
 
 #: raise it (at most to 255) when the loader puts something else into a cache entry
 FORMAT = 2
@@ -143,7 +143,7 @@ _listings: dict[Path, dict[str, Path]] = {}
 
 def _entries(folder: Path) -> dict[str, Path]:
     if folder not in _listings:
-        found: dict[str, Path] = {}
+        entries: dict[str, Path] = {}
         for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
             if entry.is_dir() and not entry.name.startswith(("_", ".")):
                 name = module_name(entry.name)
@@ -151,10 +151,10 @@ def _entries(folder: Path) -> dict[str, Path]:
                 name = module_name(entry.stem)
             else:
                 continue
-            if name in found:
-                raise ImportError(f"{entry} and {found[name]} are both the module {name!r}")
-            found[name] = entry
-        _listings[folder] = found
+            if name in entries:
+                raise ImportError(f"{entry} and {entries[name]} are both the module {name!r}")
+            entries[name] = entry
+        _listings[folder] = entries
     return _listings[folder]
 
 
@@ -185,19 +185,19 @@ def load(name: str) -> ModuleType:
 def document_of(module: ModuleType) -> Document:
     """The Document a module was loaded from (its path is the one the code was compiled under)."""
     title, summary, fences = module.__document__
-    return Document(str(module.__file__), title, summary, tuple(Fence(*fence) for fence in fences))
+    return Document(str(module.__file__), title, summary, tuple(FencedBlock(*fence) for fence in fences))
 
 
 def sources(modules: Iterable[str]) -> list[Path]:
     """The documents of some modules and of all that they import, directly or not."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     todo = list(modules)
     while todo:
         name = todo.pop()
-        if name not in found:
-            found[name], imported = _source(name)
+        if name not in paths:
+            paths[name], imported = _source(name)
             todo += imported
-    return sorted(found.values())
+    return sorted(paths.values())
 
 
 @cache

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ptxspec.literate.documents import DocumentError, Fence
+from ptxspec.literate.documents import DocumentError, FencedBlock
 
 
-class Words(NamedTuple):
+class WordRule(NamedTuple):
     """A rule of a fence of words: a regular expression."""
 
     name: str
@@ -50,14 +50,14 @@ class Optional(NamedTuple):
     item: Node
 
 
-class Repeated(NamedTuple):
+class Repetition(NamedTuple):
     item: Node
 
 
-Node = Literal | Reference | Sequence | Choice | Optional | Repeated
+Node = Literal | Reference | Sequence | Choice | Optional | Repetition
 
 
-class Rule(NamedTuple):
+class GrammarRule(NamedTuple):
     """A rule of a fence of grammar."""
 
     name: str
@@ -71,9 +71,9 @@ _HEAD = re.compile(r'(?P<name>[a-z_]+)(?:[ \t]+"(?P<called>[^"\n]+)")?[ \t]*=(?P
 _TOKEN = re.compile(r'\s*(?:(?P<label>[a-z_]+):)?(?:"(?P<literal>[^"\s]+)"|(?P<name>[a-z_]+)|(?P<mark>[\[\]{}()|]))')
 
 
-def _rules(fence: Fence, path: str) -> list[tuple[str, str | None, str, int]]:
+def _rules(fence: FencedBlock, path: str) -> list[tuple[str, str | None, str, int]]:
     """(name, what it is called, right side, line) of each rule."""
-    found: list[tuple[str, str | None, str, int]] = []
+    rules: list[tuple[str, str | None, str, int]] = []
     lines: list[str] = []
     first = fence.line
 
@@ -82,7 +82,7 @@ def _rules(fence: Fence, path: str) -> list[tuple[str, str | None, str, int]]:
             match = _HEAD.match("\n".join(lines))
             if match is None:
                 raise DocumentError(path, first, f'a rule is written name "…" = …, not {lines[0]!r}')
-            found.append((match["name"], match["called"], match["body"], first))
+            rules.append((match["name"], match["called"], match["body"], first))
 
     for number, line in enumerate(fence.text.splitlines(), fence.line):
         if not line.strip():
@@ -95,23 +95,23 @@ def _rules(fence: Fence, path: str) -> list[tuple[str, str | None, str, int]]:
             end()
             lines, first = [line], number
     end()
-    return found
+    return rules
 
 
-def words_of(fence: Fence, path: str) -> list[Words]:
+def words_of(fence: FencedBlock, path: str) -> list[WordRule]:
     """The rules of a fence of words. Raises DocumentError at the line of what it cannot read."""
-    return [Words(name, called, body.strip(), path, line) for name, called, body, line in _rules(fence, path)]
+    return [WordRule(name, called, body.strip(), path, line) for name, called, body, line in _rules(fence, path)]
 
 
-def rules_of(fence: Fence, path: str) -> list[Rule]:
+def rules_of(fence: FencedBlock, path: str) -> list[GrammarRule]:
     """The rules of a fence of grammar. Raises DocumentError at the line of what it cannot read."""
     return [
-        Rule(name, called, _Reader(body, path, line).whole(), path, line)
+        GrammarRule(name, called, _RightSideReader(body, path, line).whole(), path, line)
         for name, called, body, line in _rules(fence, path)
     ]
 
 
-class _Reader:
+class _RightSideReader:
     """Reads one right side."""
 
     def __init__(self, text: str, path: str, line: int):
@@ -164,4 +164,4 @@ class _Reader:
         self.at += 1
         if opened == "(":
             return inner
-        return Optional(inner) if opened == "[" else Repeated(inner)
+        return Optional(inner) if opened == "[" else Repetition(inner)

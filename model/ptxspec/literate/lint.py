@@ -72,7 +72,7 @@ def mistyped(files: Collection[str], folder: Path, written: dict[str, Path]) -> 
     return complaints([*command, *files], folder, written)
 
 
-def said(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
+def outputs(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
     """What ruff says of every document, or of those chosen, and mypy of these, and with every document of the model: (exit
     status, output with the documents' names). Nothing, if none of them holds Python."""
     with tempfile.TemporaryDirectory() as name:
@@ -99,7 +99,7 @@ def said(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
 def main() -> int:
     """Lint every document and check the model's types; the exit status is 1 if anything was complained about."""
     failed = 0
-    for status, output in said():
+    for status, output in outputs():
         failed |= status
         print(output, end="")
     return int(bool(failed))

@@ -19,10 +19,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from ptxspec.literate.documents import DocumentError, Fence
+from ptxspec.literate.documents import DocumentError, FencedBlock
 
 
-class Slot(NamedTuple):
+class ModifierSlot(NamedTuple):
     """One place for a modifier: its name, the spellings it takes (without the dot), whether it may be absent and
     whether it stands for a set (its value then matters) or for itself (its presence does)."""
 
@@ -81,7 +81,7 @@ class SyntaxLine(NamedTuple):
     """One line of the notation."""
 
     opcode: str
-    slots: tuple[Slot, ...]
+    slots: tuple[ModifierSlot, ...]
     operands: tuple[Operand, ...]
     comment: str
     line: int
@@ -98,11 +98,11 @@ class SyntaxLine(NamedTuple):
         return self._replace(operands=(*self.operands, self.companion), has_companion=True)
 
     @property
-    def hints(self) -> tuple[Slot, ...]:
+    def hints(self) -> tuple[ModifierSlot, ...]:
         return tuple(s for s in self.slots if s.hint)
 
     @property
-    def telling(self) -> tuple[Slot, ...]:
+    def telling(self) -> tuple[ModifierSlot, ...]:
         """The hints that say more than is so without them."""
         return tuple(s for s in self.hints if not (s.is_set and len(s.options) == 1))
 
@@ -136,11 +136,11 @@ class SyntaxLine(NamedTuple):
 
         return fit(0, 0)
 
-    def following(self, modifiers: tuple[str, ...]) -> tuple[list[tuple[str, Slot]], bool]:
+    def following(self, modifiers: tuple[str, ...]) -> tuple[list[tuple[str, ModifierSlot]], bool]:
         """What may come next after `modifiers` (spelled without dots, in order): each word with its slot, in the order of the
         line. And whether an instruction may have these modifiers and no more. Nothing, if none of the line begins with them."""
         hints = [s for s in self.slots if s.hint and not any(m in s.options for m in modifiers)]
-        own = [m for m in modifiers if not any(s.hint and m in s.options for s in self.slots)]
+        unhinted = [m for m in modifiers if not any(s.hint and m in s.options for s in self.slots)]
         slots = [s for s in self.slots if not s.hint]
 
         def reached(start: int) -> Iterator[int]:
@@ -152,13 +152,13 @@ class SyntaxLine(NamedTuple):
             yield len(slots)
 
         places = set(reached(0))
-        for word in own:
+        for word in unhinted:
             filled = (i for i in places if i < len(slots) and word in slots[i].options)
             places = {k for i in filled for k in reached(i + 1)}
         if not places:
             return [], False
-        found = [(option, slots[i]) for i in sorted(places) if i < len(slots) for option in slots[i].options]
-        return [*found, *((option, hint) for hint in hints for option in hint.options)], len(slots) in places
+        options = [(option, slots[i]) for i in sorted(places) if i < len(slots) for option in slots[i].options]
+        return [*options, *((option, hint) for hint in hints for option in hint.options)], len(slots) in places
 
     @property
     def signs(self) -> dict[str, str | int]:
@@ -214,13 +214,13 @@ class _Paragraph(NamedTuple):
         self.sets[name] = new
 
 
-def parse(fences: Iterable[Fence], path: str) -> list[list[SyntaxLine]]:
+def parse(fences: Iterable[FencedBlock], path: str) -> list[list[SyntaxLine]]:
     """The syntax lines of each fence of a page. Raises DocumentError at the line of what it cannot read."""
     read = [_paragraphs(fence, path) for fence in fences]
     of_page = _Paragraph({}, [])
     for paragraph in itertools.chain(*read):
-        for name, own in {} if paragraph.lines else paragraph.sets.items():
-            of_page.define(path, name, own)
+        for name, modifiers in {} if paragraph.lines else paragraph.sets.items():
+            of_page.define(path, name, modifiers)
     parsed, used = list[list[SyntaxLine]](), set[str]()
     for paragraphs in read:
         parsed.append([])
@@ -235,17 +235,17 @@ def parse(fences: Iterable[Fence], path: str) -> list[list[SyntaxLine]]:
 
 
 def _all_used(path: str, sets: Mapping[str, _Set], used: Collection[str]) -> None:
-    for name, own in sets.items():
+    for name, modifiers in sets.items():
         if name not in used:
-            raise DocumentError(path, own.line, f"no syntax line uses the set .{name}")
+            raise DocumentError(path, modifiers.line, f"no syntax line uses the set .{name}")
 
 
-def _paragraphs(fence: Fence, path: str) -> list[_Paragraph]:
+def _paragraphs(fence: FencedBlock, path: str) -> list[_Paragraph]:
     """The paragraphs of a fence."""
     # a comment after a semicolon belongs to its line; any other is only passed over
     text = re.sub(r"^((?:[^/\n;]|/(?!/)|;(?!\s*//))*)//[^\n]*$", r"\1", fence.text, flags=re.M)
     blank = {number for number, line in enumerate(fence.text.splitlines(), fence.line) if not line.strip()}
-    found = [_Paragraph({}, [])]
+    paragraphs = [_Paragraph({}, [])]
     at, last = 0, fence.line
     while text[at:].strip():
         match = _STATEMENT.match(text, at)
@@ -254,7 +254,7 @@ def _paragraphs(fence: Fence, path: str) -> list[_Paragraph]:
         if match is None:
             raise DocumentError(path, line, f"a syntax line must end with ';': {text[at:].strip().splitlines()[0]!r}")
         if blank.intersection(range(last, line)):
-            found.append(_Paragraph({}, []))
+            paragraphs.append(_Paragraph({}, []))
         statement = match["text"].strip()
         definition = _SET.match(statement)
         if definition:
@@ -267,12 +267,12 @@ def _paragraphs(fence: Fence, path: str) -> list[_Paragraph]:
             for name in re.findall(r"\.(\w+)", definition["names"]):
                 if len(set(members)) != len(members):
                     raise DocumentError(path, line, f"the set .{name} lists a member twice")
-                found[-1].define(path, name, _Set(members, ", ".join(f".{p}" for p in patterns), line))
+                paragraphs[-1].define(path, name, _Set(members, ", ".join(f".{p}" for p in patterns), line))
         else:
-            found[-1].lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
+            paragraphs[-1].lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
         at = match.end()
         last = fence.line + text.count("\n", 0, at)
-    return found
+    return paragraphs
 
 
 @lru_cache
@@ -312,19 +312,19 @@ def _line(path: str, number: int, text: str, comment: str, sets: _Sets) -> Synta
     return SyntaxLine(head[0], slots, operands, comment, number, " ".join(text.split()), companion)
 
 
-def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[Slot, ...], int]:
+def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[ModifierSlot, ...], int]:
     """The modifiers that follow an opcode, and where they end."""
-    slots: list[Slot] = []
+    slots: list[ModifierSlot] = []
     while match := _MODIFIER.match(text, at):
         optional, is_hint = match[3] is None, match["hint"] is not None
         names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
         if len(names) == 1 and names[0] in sets.known:
             sets.used.add(names[0])
-            slots.append(Slot(names[0], sets.known[names[0]].options, optional, True, is_hint))
+            slots.append(ModifierSlot(names[0], sets.known[names[0]].options, optional, True, is_hint))
         elif len(names) == 1:
-            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
+            slots.append(ModifierSlot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
         else:
-            slots.append(Slot("_or_".join(names), tuple(names), optional, True))
+            slots.append(ModifierSlot("_or_".join(names), tuple(names), optional, True))
         at = match.end()
     return tuple(slots), at
 

@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
+from ptxspec.language.checked import CallSite, Checked, Formal, Kernel, Op, Read
 from ptxspec.language.diagnostics import Diagnostic
-from ptxspec.language.gaps import told
+from ptxspec.language.gaps import diagnostics_of_gaps
 from ptxspec.machine.several_effects import taken_apart
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
@@ -59,7 +59,7 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
 def gaps_reached(checked: Checked, name: str) -> list[Diagnostic]:
     """What is said of the instructions without a page that an entry may come to, itself or in functions that it may call."""
     entry = checked.kernels[name]
-    return told(checked, (entry, *_reached(checked, entry).values()))
+    return diagnostics_of_gaps(checked, (entry, *_reached(checked, entry).values()))
 
 
 def moves_stack(op: Op) -> bool:
@@ -89,7 +89,7 @@ def stack_moves(kernel: Kernel) -> bool:
     return ENDS in kernel.registers
 
 
-def passed_beyond(kernel: Kernel, call: Call) -> int:
+def passed_beyond(kernel: Kernel, call: CallSite) -> int:
     """How many bytes a call passes for a parameter that has no size of its own."""
     formals = call.signature.parameters
     if not formals or not formals[-1].is_open or len(call.arguments) < len(formals):
@@ -153,7 +153,7 @@ def _shape(signature: Any) -> Any:
     return tuple(f.shape for f in signature.returns), tuple(f.shape for f in signature.parameters)
 
 
-def returned(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
+def returned(kernel: Kernel, call: CallSite, name: str = "") -> tuple[Formal, ...]:
     """The results of a call as its function, if it is known and defined, has them; else as the call's prototype has. `name` is
     that of the function that an indirect call came back from."""
     function = kernel.functions.get(call.function or name)

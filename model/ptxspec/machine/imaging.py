@@ -19,7 +19,7 @@ from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Storage, Surface, Text
 from ptxspec.machine.program import ANSWER
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.image_access import Access, access_of
+from ptxspec.terms.image_access import ImageRule, access_of
 from ptxspec.terms.profiles import Profile
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Unit:
         base = contracts.opaque_types.HOST_HANDLES
         return np.uint64(next((h for h, known in self.bound.items() if known is thing and h >= base), 0))
 
-    def _broken(self, access: Access, number: int) -> Violation:
+    def _broken(self, access: ImageRule, number: int) -> Violation:
         if number < len(access.faults):
             return Violation(access.faults[number].rule, access.faults[number].note)
         return Violation("written image", "a texel that this launch has written")
@@ -118,7 +118,7 @@ class Unit:
             "wrong image", f"{known or 'the handle'} stands for a {type(thing).__name__.lower()}, no {name}"
         )
 
-    def _access(self, op: Op, image: int, sampler: int) -> tuple[Held, Access, Any]:
+    def _access(self, op: Op, image: int, sampler: int) -> tuple[Held, ImageRule, Any]:
         effect = op.plan.meaning.effect
         assert isinstance(effect, ImageAccess)
         thing = self._what(image, handle_kind(op))
@@ -141,7 +141,7 @@ class Unit:
     # exact ---------------------------------------------------------------------------------------------------------------
 
     def _run_exact(
-        self, access: Access, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
+        self, access: ImageRule, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
         may_be_read = contracts.opaque_types.may_be_read
         for k, thread in enumerate(threads.tolist()):
@@ -175,7 +175,7 @@ class Unit:
     # native --------------------------------------------------------------------------------------------------------------
 
     def _run_native(
-        self, access: Access, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
+        self, access: ImageRule, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
         from ptxspec.machine.native.image_loops import Compiled  # LLVM, which the exact engine does without
 
@@ -201,7 +201,7 @@ class Unit:
 
 
 _NOTHING = Held(None, np.zeros(PADDING, np.uint8), np.zeros(PADDING, np.uint8), False)
-_accesses: dict[Any, Access] = {}
+_accesses: dict[Any, ImageRule] = {}
 _compiled: dict[Any, Compiled] = {}
 _meanings: dict[int, Any] = {}
 #: how many rules are kept that have been worked out for an image, or compiled

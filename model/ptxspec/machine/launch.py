@@ -15,7 +15,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.base import options
 from ptxspec.base.escaping import LINES, printable
-from ptxspec.language.checked import Checked, Kernel, Op, Pointer
+from ptxspec.language.checked import Checked, InitialPointer, Kernel, Op
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
@@ -176,7 +176,7 @@ class Launches:
                 image[place.offset : place.offset + len(data)] = np.frombuffer(data, np.uint8)
         return image
 
-    def _address(self, pointer: Pointer, addresses: Mapping[str, int]) -> int:
+    def _address(self, pointer: InitialPointer, addresses: Mapping[str, int]) -> int:
         """What an initializer gets that names a function, which has one of these addresses, or a variable."""
         page, found = contracts.initializers, addresses.get(pointer.name)
         if found is None:

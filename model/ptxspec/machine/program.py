@@ -132,7 +132,7 @@ def program(
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
     """The value of a source operand that is no register: a constant, or a variable's address. None too for what lies in the
     frame of a function, or in the CTA's part of what a cluster shares: see in_frame and in_part."""
-    if isinstance(operand, tree.Number | tree.Real):
+    if isinstance(operand, tree.Number | tree.Float):
         assert type is not None
         return constant_bits(operand, type)
     if in_frame(program, operand) is not None or in_part(program, operand) is not None:

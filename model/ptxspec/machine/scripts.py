@@ -17,7 +17,7 @@ from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.program import Program, constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import Fencing
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
 
@@ -94,7 +94,7 @@ class Writing:
 
     def __init__(self, scripts: Scripts, op: Op):
         self.scripts, self.program = scripts, scripts.program
-        self.script = Script(self.bind)
+        self.script = PythonScript(self.bind)
         self.machine = self.script.refer(scripts.machine, "m")
         self.current: dict[str, str] = {}
         self.rules = contracts.type_checking

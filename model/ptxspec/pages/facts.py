@@ -44,19 +44,19 @@ def targets() -> list[dict[str, Any]]:
 
 def types() -> list[dict[str, Any]]:
     """The types that modifiers and declarations name."""
-    needs, found = contracts.types.NEEDS, []
+    needs, rows = contracts.types.NEEDS, []
     for type in TYPES.values():
         since, number = needs.get(type.name, ((1, 0), 10))
-        own = {
+        row = {
             "type": type.name,
             "kind": KINDS[type.kind],
             "width": type.width,
             "elements": type.elements,
             "declarable": type.is_fundamental,
         }
-        said = row_about(TYPES_PAGE, f".{type.name}")
-        found.append({**own, "since": version(since), "target": target(number), "summary": said})
-    return found
+        summary = row_about(TYPES_PAGE, f".{type.name}")
+        rows.append({**row, "since": version(since), "target": target(number), "summary": summary})
+    return rows
 
 
 def spaces() -> list[dict[str, Any]]:
@@ -103,10 +103,10 @@ def _use(word: str) -> dict[str, Any]:
 
 def special_registers() -> list[dict[str, Any]]:
     registry()  # which loads their pages
-    found = []
+    rows = []
     for register in sorted(SPECIAL_REGISTERS.values()):
         page = page_name(register.path)
-        found.append(
+        rows.append(
             {
                 "name": register.name,
                 "type": register.type.name,
@@ -121,7 +121,7 @@ def special_registers() -> list[dict[str, Any]]:
                 "anchor": register_anchor(register.name),
             }
         )
-    return found
+    return rows
 
 
 def system_functions() -> list[dict[str, Any]]:
@@ -150,16 +150,16 @@ def rules() -> list[dict[str, Any]]:
 
 def ambiguities() -> list[dict[str, Any]]:
     """The entries of the register of ambiguities."""
-    found: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for slug, entry in known_entries().items():
-        own = {
+        row = {
             "number": entry.number,
             "names": [],
             "page": f"{REGISTER}.md",
             "anchor": entry_anchor(entry.number),
         }
-        found.setdefault(entry.number, own | _said(entry.number))["names"].append(slug)
-    return [found[number] for number in sorted(found)]
+        rows.setdefault(entry.number, row | _said(entry.number))["names"].append(slug)
+    return [rows[number] for number in sorted(rows)]
 
 
 @functools.cache
@@ -182,15 +182,15 @@ def _said(number: str) -> dict[str, str | None]:
     edition = _EDITION.match(parts.get("Edition", ""))
     if edition is None:
         raise ValueError(f"{REGISTER}.md: {number} has no edition such as {_EXAMPLE!r}")
-    said: dict[str, str | None] = {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
-    return said | edition.groupdict()
+    texts: dict[str, str | None] = {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
+    return texts | edition.groupdict()
 
 
 def documents() -> list[dict[str, str]]:
     """Every page of the specification."""
-    found = []
+    rows = []
     for _, path in finder.pages("ptxspec.spec"):
         page = page_name(str(path))
         title, summary = title_and_summary(page)
-        found.append({"page": page, "address": page_address(page), "title": title, "summary": summary})
-    return sorted(found, key=lambda own: own["page"])
+        rows.append({"page": page, "address": page_address(page), "title": title, "summary": summary})
+    return sorted(rows, key=lambda row: row["page"])

@@ -12,16 +12,16 @@ from ptxspec.terms.kinds import Special, TupleOf, VectorOf, vector_length
 
 def operand_types(form: Form) -> list[dict[str, Any]]:
     """The operands of a form as they are written: name, whether the instruction writes it, and its type."""
-    definition, results, found = form.definition, list(form.definition.results), list[dict[str, Any]]()
+    definition, results, rows = form.definition, list(form.definition.results), list[dict[str, Any]]()
     for place in form.syntax.operands:
         parameter = definition.sources.get(place.name)
         type_of = partial(definition.type_of, place.name, modifiers=form.modifiers)
         annotation = parameter.annotation if parameter else results.pop(0)
-        found.append({"name": place.name, "written": parameter is None, **_type(type_of(annotation), form, place.name)})
+        rows.append({"name": place.name, "written": parameter is None, **_type(type_of(annotation), form, place.name)})
         if place.second and results:
             second = _type(type_of(results.pop(0)), form, place.second)
-            found.append({"name": place.second, "written": True, **second})
-    return found
+            rows.append({"name": place.second, "written": True, **second})
+    return rows
 
 
 def _type(type: Any, form: Form, name: str) -> dict[str, Any]:

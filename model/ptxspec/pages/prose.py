@@ -44,8 +44,8 @@ def row_about(page: str, word: str) -> str:
 
 def sentence_about(page: str, word: str) -> str:
     """The first sentence of a page that has a word as code; the page's first paragraph if none has."""
-    found = next((sentence for sentence in _sentences(page) if f"`{word}`" in sentence), None)
-    return (title_and_summary(page)[1] if found is None else found)[:MOST]
+    first = next((sentence for sentence in _sentences(page) if f"`{word}`" in sentence), None)
+    return (title_and_summary(page)[1] if first is None else first)[:MOST]
 
 
 def has_word(page: str, word: str) -> bool:

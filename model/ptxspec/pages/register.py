@@ -31,8 +31,8 @@ def entries(root: Path) -> dict[str, Entry]:
     """The register's entries below the folder `root`, by name."""
     path = root / f"{REGISTER}.md"
     headings = r"^## ((AMB-\d+) ([\w-]+(?: [\w-]+)*))[ \t]*$"
-    found = re.findall(headings, path.read_text("utf-8"), re.M) if path.is_file() else []
-    return {slug: Entry(number, slug, anchor(heading)) for heading, number, slugs in found for slug in slugs.split()}
+    rows = re.findall(headings, path.read_text("utf-8"), re.M) if path.is_file() else []
+    return {slug: Entry(number, slug, anchor(heading)) for heading, number, slugs in rows for slug in slugs.split()}
 
 
 class UnknownFreedom(Exception):

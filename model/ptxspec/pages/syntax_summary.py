@@ -9,7 +9,7 @@ import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from ptxspec.literate.notation import Slot, SyntaxLine
+from ptxspec.literate.notation import ModifierSlot, SyntaxLine
 from ptxspec.terms.types import TYPES
 
 #: a page with fewer lines of syntax needs no summary
@@ -18,7 +18,7 @@ FEWEST_LINES = 4
 MOST_DIFFERENCES = 4
 
 
-class Place(NamedTuple):
+class ModifierPlace(NamedTuple):
     """A place for a modifier in a line: its spelling (`.type`), or those of several words of which it has one (`.f16,.bf16`),
     whether it may be left out, whether it bears on speed alone."""
 
@@ -34,31 +34,31 @@ class Place(NamedTuple):
         return f"{{{self.name}}}" if self.optional or "," in self.name else self.name
 
 
-class Shape(NamedTuple):
+class SummaryLine(NamedTuple):
     """A line of the summary: opcode, places for modifiers, operands as they are written."""
 
     opcode: str
-    places: tuple[Place, ...]
+    places: tuple[ModifierPlace, ...]
     operands: str
 
     def __str__(self) -> str:
         return f"{self.opcode}{''.join(map(str, self.places))}  {self.operands};".replace("  ;", ";")
 
 
-def place(slot: Slot) -> Place:
+def place(slot: ModifierSlot) -> ModifierPlace:
     """A slot of a line as a place of the summary."""
     name = ",".join(f".{o}" for o in slot.options) if slot.is_set and "_or_" in slot.name else f".{slot.name}"
     is_type = not slot.is_set and slot.options[0] in TYPES
-    return Place(name if slot.is_set else f".{slot.options[0]}", slot.optional, slot.hint, is_type)
+    return ModifierPlace(name if slot.is_set else f".{slot.options[0]}", slot.optional, slot.hint, is_type)
 
 
-def shape(line: SyntaxLine) -> Shape:
+def shape(line: SyntaxLine) -> SummaryLine:
     """A line as it stands. The operand that a hint brings along is left to the list of operands."""
     _, _, operands = line.text.partition(" ")
-    return Shape(line.opcode, tuple(map(place, line.slots)), re.sub(r"\s*\{\{,[^}]*\}\}", "", operands).strip())
+    return SummaryLine(line.opcode, tuple(map(place, line.slots)), re.sub(r"\s*\{\{,[^}]*\}\}", "", operands).strip())
 
 
-def merged(left: Shape, right: Shape) -> Shape | None:
+def merged(left: SummaryLine, right: SummaryLine) -> SummaryLine | None:
     """One line for both: a place that one of them lacks may be left out. None if they differ in more than a few places."""
     if (left.opcode, left.operands) != (right.opcode, right.operands):
         return None
@@ -68,53 +68,53 @@ def merged(left: Shape, right: Shape) -> Shape | None:
     if types is not None:
         return types
     a, b = [p.name for p in left.places], [p.name for p in right.places]
-    found: list[Place] = []
+    places: list[ModifierPlace] = []
     differences = 0
     for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         mine, other = left.places[i:j], right.places[k:m]
         if kind == "equal":
-            found += [x._replace(optional=x.optional or y.optional) for x, y in zip(mine, other, strict=True)]
+            places += [x._replace(optional=x.optional or y.optional) for x, y in zip(mine, other, strict=True)]
             continue
         differences += max(len(mine), len(other))
-        found += [p._replace(optional=True) for p in (*mine, *other)]
-    names = [p.name for p in found]
+        places += [p._replace(optional=True) for p in (*mine, *other)]
+    names = [p.name for p in places]
     return (
-        Shape(left.opcode, tuple(found), left.operands)
+        SummaryLine(left.opcode, tuple(places), left.operands)
         if differences <= MOST_DIFFERENCES and len(set(names)) == len(names)
         else None
     )
 
 
-def _alternatives(left: Shape, right: Shape) -> Shape | None:
+def _alternatives(left: SummaryLine, right: SummaryLine) -> SummaryLine | None:
     """One line for two that differ in a few types alone, each in its place. None for others."""
     if len(left.places) != len(right.places):
         return None
-    found = []
+    places = []
     for mine, other in zip(left.places, right.places, strict=True):
         both = dict.fromkeys([*mine.name.split(","), *other.name.split(",")])
         same = mine.name == other.name
         if not same and (mine.hint or other.hint or not (mine.types and other.types)):
             return None
-        found.append(
-            Place(mine.name if same else ",".join(both), mine.optional or other.optional, mine.hint, mine.types)
+        places.append(
+            ModifierPlace(mine.name if same else ",".join(both), mine.optional or other.optional, mine.hint, mine.types)
         )
     differences = sum(a.name != b.name for a, b in zip(left.places, right.places, strict=True))
-    return Shape(left.opcode, tuple(found), left.operands) if differences <= MOST_DIFFERENCES else None
+    return SummaryLine(left.opcode, tuple(places), left.operands) if differences <= MOST_DIFFERENCES else None
 
 
-def shapes(lines: list[SyntaxLine]) -> list[Shape]:
+def shapes(lines: list[SyntaxLine]) -> list[SummaryLine]:
     """The lines of a summary, those that stand first first."""
-    found: list[Shape] = []
+    merged_shapes: list[SummaryLine] = []
     for line in lines:
         new = shape(line)
-        for i, old in enumerate(found):
+        for i, old in enumerate(merged_shapes):
             both = merged(old, new)
             if both is not None:
-                found[i] = both
+                merged_shapes[i] = both
                 break
         else:
-            found.append(new)
-    return found
+            merged_shapes.append(new)
+    return merged_shapes
 
 
 def helps(lines: list[SyntaxLine]) -> bool:
@@ -124,15 +124,15 @@ def helps(lines: list[SyntaxLine]) -> bool:
 
 def sets(lines: list[SyntaxLine]) -> dict[str, list[str]]:
     """The sets of the summary, by name: all members that a set of that name has in some line."""
-    found: dict[str, dict[str, None]] = {}
+    members_of: dict[str, dict[str, None]] = {}
     for line in lines:
         for slot in line.slots:
             if slot.is_set and "_or_" not in slot.name:
-                found.setdefault(f".{slot.name}", {}).update(dict.fromkeys(f".{o}" for o in slot.options))
+                members_of.setdefault(f".{slot.name}", {}).update(dict.fromkeys(f".{o}" for o in slot.options))
         for operand in line.operands:
             if operand.selector:
-                found.setdefault(f".{operand.selector.name}", {}).update({operand.selector.spelled: None})
-    return {name: list(members) for name, members in found.items()}
+                members_of.setdefault(f".{operand.selector.name}", {}).update({operand.selector.spelled: None})
+    return {name: list(members) for name, members in members_of.items()}
 
 
 def text(lines: list[SyntaxLine]) -> str:

@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Type):
         return value.name
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(element) for name, element in value.items()}
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"a modifier is a word, a type, or there or not; this one is {value!r}")

@@ -12,7 +12,7 @@ from ptxspec.query.fragments import SymbolicFragment, Unsupported
 from ptxspec.query.repeated import CachedFragment, known_profile, making
 from ptxspec.query.undefined import reached
 from ptxspec.terms.core import constant
-from ptxspec.terms.loops import Compiled, Loop, storage
+from ptxspec.terms.loops import CompiledLoop, RowLoop, storage
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, low_bits, resolve
@@ -87,9 +87,9 @@ def _computed(
     return outputs
 
 
-def _compiled(again: CachedFragment, are_columns: tuple[bool, ...], profile: str) -> Compiled:
+def _compiled(again: CachedFragment, are_columns: tuple[bool, ...], profile: str) -> CompiledLoop:
     """The loop for operands of which these are arrays, as it was kept, or new."""
-    compiled: Compiled | None = again.loops.get((profile, are_columns))
+    compiled: CompiledLoop | None = again.loops.get((profile, are_columns))
     if compiled is None:
         with making:
             compiled = again.loops.get((profile, are_columns))
@@ -100,7 +100,7 @@ def _compiled(again: CachedFragment, are_columns: tuple[bool, ...], profile: str
     return compiled
 
 
-def _loop(fragment: SymbolicFragment, are_columns: tuple[bool, ...], profile: Profile) -> Compiled:
+def _loop(fragment: SymbolicFragment, are_columns: tuple[bool, ...], profile: Profile) -> CompiledLoop:
     """The outputs of a fragment as a loop, and, if the profile leaves something open that has a part in them, whether that is
     needed."""
     inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, are_columns, strict=True))
@@ -113,7 +113,9 @@ def _loop(fragment: SymbolicFragment, are_columns: tuple[bool, ...], profile: Pr
     needed = reached((resolve(term, profile.settled, memo) for term in terms), lambda freedom: True)
     if needed is not FALSE:
         outputs.append((TYPES["pred"], needed))
-    return Compiled(Loop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0))
+    return CompiledLoop(
+        RowLoop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0)
+    )
 
 
 def bits_of(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:

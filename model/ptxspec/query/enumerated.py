@@ -269,7 +269,7 @@ class _Bounded:
     """An approximate result, and the places of its columns among those of a loop."""
 
     def __init__(self, near: Near, first: int):
-        from ptxspec.terms.lanes import Judge, Unfit
+        from ptxspec.terms.lanes import Judge, UnfitLanes
 
         self.freedom = near.freedom
         self.places = [i for i, a in enumerate(near.freedom.args) if a.op != "const"]
@@ -279,7 +279,7 @@ class _Bounded:
         self.columns = slice(first, first + len(self.outputs))
         try:
             self.judge: Judge | None = Judge(self.freedom)
-        except Unfit:
+        except UnfitLanes:
             self.judge = None
 
     def ask(self, columns: list[np.ndarray], met: np.ndarray, deadline: float) -> tuple[np.ndarray, int, bool]:

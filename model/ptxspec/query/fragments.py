@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, assert_never
 from ptxspec.base.options import Contraction
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
-from ptxspec.language.building.modules import Heading
+from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.checked import Kernel, Missing, Op, Plan
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.diagnostics import Complaints, PtxError, Source
@@ -397,7 +397,7 @@ class _Reading:
             raise Unsupported(f"an address in brackets: fragments cannot access memory; {_INSTEAD}")
         if isinstance(operand, tree.Not):
             return ~self.read(operand.name.text, TYPES["pred"])
-        if isinstance(operand, tree.Number | tree.Real):
+        if isinstance(operand, tree.Number | tree.Float):
             assert type is not None
             bits = constant_bits(operand, type)
             return constant(bool(bits)) if type.kind == "pred" else constant(bits)
@@ -437,7 +437,7 @@ def _is_special(type: Type | None) -> bool:
     return type is not None and (type.elements > 1 or not type.is_fundamental)
 
 
-def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
+def _epoch(heading: FragmentHeading | None, source: Source) -> Epoch | None:
     """The version and the target that a fragment says; the newest of what it leaves out; None if it says neither."""
     if heading is None:
         return None
@@ -456,7 +456,7 @@ def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
 def _without_form(misfit: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
     """The error for an instruction that fits no form, or that no page describes."""
     if isinstance(misfit, Missing):
-        return source.error(item.position, misfit.said, cited.GAPS)
+        return source.error(item.position, misfit.message, cited.GAPS)
     return source.error(item.position, misfit.why, misfit.page)
 
 
@@ -468,27 +468,27 @@ def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str,
         case tree.Name(name):
             if name in registers:
                 return registers[name]
-            return kinds.Special(specials[name], special_origin(name).also)
+            return kinds.SpecialKind(specials[name], special_origin(name).also)
         case tree.Number():
             return kinds.INTEGER
-        case tree.Real():
-            return kinds.Real(operand.width)
+        case tree.Float():
+            return kinds.RealKind(operand.width)
         case tree.Not():
-            return kinds.Negated(TYPES["pred"])
+            return kinds.NegatedKind(TYPES["pred"])
         case tree.Part():
-            return kinds.Part(_kind(operand.name, registers, specials), operand.selector, operand.negated)
+            return kinds.PartKind(_kind(operand.name, registers, specials), operand.selector, operand.negated)
         case tree.Braces():
-            return kinds.Braces(tuple(_kind(e, registers, specials) for e in operand.elements))
+            return kinds.BracesKind(tuple(_kind(e, registers, specials) for e in operand.elements))
         case tree.Bracket():
-            return kinds.Bracket(tuple(_kind(e, registers, specials) for e in operand.elements))
+            return kinds.BracketKind(tuple(_kind(e, registers, specials) for e in operand.elements))
         case tree.Pair():
-            return kinds.Pair(_kind(operand.first, registers, specials), _kind(operand.second, registers, specials))
+            return kinds.PairKind(_kind(operand.first, registers, specials), _kind(operand.second, registers, specials))
         case tree.Parens():
             return kinds.LIST
         case tree.Sum() if operand.base.text in registers:
-            return kinds.Sum(registers[operand.base.text], int(operand.offset))
+            return kinds.SumKind(registers[operand.base.text], int(operand.offset))
         case tree.Address() | tree.Element() | tree.Indexed() | tree.Sum():
-            return kinds.Memory(TYPES["b64"])
+            return kinds.MemoryKind(TYPES["b64"])
         case _:
             assert_never(operand)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.base import storage
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.base.options import Relation
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.language.forms import page_name
@@ -169,7 +169,7 @@ def update(
     store: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     chosen: Callable[[Identity], bool] = lambda claim: True,
-    where: Where = Where(),
+    where: WorkerOptions = WorkerOptions(),
 ) -> list[tuple[Identity, dict[str, Any]]]:
     """The verdicts on all claims, or on those `chosen`. What is not stored is reached now, on every core there is or where it is
     said. If that is interrupted, what was reached is stored."""
@@ -230,13 +230,13 @@ def command() -> None:
 
     @click.command(help="Prove what the pages under proofs/ state; what was proved before is taken from the store.")
     @where_options
-    def proofs(where: Where) -> None:
+    def proofs(where: WorkerOptions) -> None:
         sys.exit(main(where))
 
     proofs()
 
 
-def main(where: Where = Where()) -> int:
+def main(where: WorkerOptions = WorkerOptions()) -> int:
     """Bring the verdicts up to date, and say what is not as it is stated: the exit status."""
     from rich.progress import Progress
 
@@ -251,7 +251,7 @@ def main(where: Where = Where()) -> int:
     return int(not _laws_hold(where) or bool(wrong))
 
 
-def _laws_hold(where: Where = Where()) -> bool:
+def _laws_hold(where: WorkerOptions = WorkerOptions()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
     verdicts = laws.update(definitions(), where=where)
     wrong = list(filter(None, (laws.not_as_stated(law, verdict["status"]) for law, verdict in verdicts)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.base import storage
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.language.forms import page_name
 from ptxspec.literate import finder
@@ -105,7 +105,7 @@ def not_as_stated(claim: Claim, status: str) -> str | None:
 def update(
     definitions: str,
     store: str | Path | None = None,
-    where: Where = Where(),
+    where: WorkerOptions = WorkerOptions(),
     chosen: Callable[[Claim], bool] = lambda claim: True,
 ) -> list[tuple[Claim, dict[str, Any]]]:
     """The verdicts on all laws, or on those `chosen`, with the `status` and the `values` that break the law, from `store` if they

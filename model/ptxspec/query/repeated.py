@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import DEVIATION
 
@@ -74,7 +74,7 @@ def _bounds(fragment: SymbolicFragment) -> dict[str, tuple[int, int]] | None:
     return bounds
 
 
-class _Choosing(Script):
+class _Choosing(PythonScript):
     """A script in which a profile's choices are written out too."""
 
     def __init__(self, bind: Callable[[str], str], profile: Profile):

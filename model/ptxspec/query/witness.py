@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ptxspec.language.building.modules import Heading
+from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.language.specials import first_name
@@ -63,7 +63,7 @@ def _differs(text: str, count: int) -> bool:
     return bool((results[: SLOT * count] != results[SLOT * count :]).any())
 
 
-def _heading(side: SymbolicFragment) -> Heading | None:
+def _heading(side: SymbolicFragment) -> FragmentHeading | None:
     heading, _ = parse_fragment(Source(ended(side.text), "<side>"))
     return heading
 

@@ -56,7 +56,7 @@ class Trace:
     carry_written: Bool | None = None
     borrows: bool = False
     specials: tuple[str, ...] = ()
-    asked: dict[tuple[str, Edition], bool] = field(default_factory=dict)
+    editions: dict[tuple[str, Edition], bool] = field(default_factory=dict)
 
 
 #: that of the definition that is being evaluated, which is the last: one may be evaluated while another is

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ptxspec.terms.definitions import Definition
 
 
-class Rule(NamedTuple):
+class AvailabilityRule(NamedTuple):
     """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on. With `before` the
     rule is one for targets before that, with `only` they exist only on targets that have the features of one of these, and with
     `operand` it is a rule for instructions that have an operand of this name."""
@@ -68,7 +68,7 @@ def available(
     whose target comes before that, one with `operand` to instructions that have this operand, which may be omitted."""
     end = None if before is None else target_number(before)
     least = min((target_number(feature_name(name)[:-1]) for name in only), default=target_number(target))
-    rule = Rule(_conditions(definition, where), _version(since), least, end, tuple(only), operand)
+    rule = AvailabilityRule(_conditions(definition, where), _version(since), least, end, tuple(only), operand)
     definition.rules.append(rule)
 
 

@@ -25,5 +25,5 @@ def settled(
     trace = current()
     holds = window.holds(NEWEST if trace is None else trace.epoch)
     if trace is not None:
-        trace.asked[slug, window] = holds
+        trace.editions[slug, window] = holds
     return holds

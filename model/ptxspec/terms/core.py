@@ -33,7 +33,7 @@ def blame(message: str) -> TermError:
     return TermError(message)
 
 
-class Known(Protocol):
+class KnownTerms(Protocol):
     """What is known of terms that are no constants, while a function of a page is asked about numbers side by side."""
 
     def value(self, term: Any) -> int:
@@ -46,7 +46,7 @@ class Known(Protocol):
 class _Here(threading.local):
     """What is known in this thread."""
 
-    known: Known | None = None
+    known: KnownTerms | None = None
 
 
 HERE = _Here()
@@ -109,14 +109,14 @@ def _forget(entry: _Entry) -> None:
 def _intern(cls: type, op: str, args: tuple[Any, ...], attrs: tuple[Any, ...], lo: int, hi: int) -> Any:
     key = (cls, op, attrs, *map(id, args))  # the term keeps its arguments alive, so their ids stay theirs
     entry = _interned.get(key)
-    found: Any = None if entry is None else entry()
-    if found is None:
-        found = object.__new__(cls)
-        found.op, found.args, found.attrs, found.lo, found.hi = op, args, attrs, lo, hi
-        entry = _Entry(found, _forget)
+    term: Any = None if entry is None else entry()
+    if term is None:
+        term = object.__new__(cls)
+        term.op, term.args, term.attrs, term.lo, term.hi = op, args, attrs, lo, hi
+        entry = _Entry(term, _forget)
         entry.key = key
         _interned[key] = entry
-    return found
+    return term
 
 
 def make(op: str, args: tuple[Term, ...] = (), attrs: tuple[Any, ...] = ()) -> Any:
@@ -149,14 +149,14 @@ def constant(value: int | bool) -> Any:
 
 def variable(name: str, width: int) -> Int:
     """An input: the raw bits of a register, as a number from 0 to 2^width − 1."""
-    found: Int = _intern(Int, "var", (), (name, width), 0, (1 << width) - 1)
-    return found
+    term: Int = _intern(Int, "var", (), (name, width), 0, (1 << width) - 1)
+    return term
 
 
 def truth_variable(name: str) -> Bool:
     """An input that is a predicate."""
-    found: Bool = _intern(Bool, "var", (), (name, 1), 0, 1)
-    return found
+    term: Bool = _intern(Bool, "var", (), (name, 1), 0, 1)
+    return term
 
 
 def integer(value: Int | int) -> Int:
@@ -164,8 +164,8 @@ def integer(value: Int | int) -> Int:
     if isinstance(value, Int):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        found: Int = constant(value)
-        return found
+        term: Int = constant(value)
+        return term
     raise blame(f"an integer is needed here, not {type(value).__name__} {value!r}")
 
 
@@ -174,8 +174,8 @@ def truth(value: Bool | bool) -> Bool:
     if isinstance(value, Bool):
         return value
     if isinstance(value, bool):
-        found: Bool = constant(value)
-        return found
+        term: Bool = constant(value)
+        return term
     raise blame(f"a truth value is needed here, not {type(value).__name__} {value!r}")
 
 

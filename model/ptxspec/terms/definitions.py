@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from ptxspec.terms.actions import tracing
-from ptxspec.terms.availability import Implication, Removal, Rule
+from ptxspec.terms.availability import AvailabilityRule, Implication, Removal
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.effects import Effect, lands
-from ptxspec.terms.kinds import HANDLES, Fragment, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import HANDLES, MatrixFragment, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
 
@@ -33,7 +33,7 @@ class Definition:
         self.constant_bounds: dict[str, str] = {}
         self.whole_constants = False
         self.spaces: dict[str, str] = {}
-        self.rules: list[Rule] = []
+        self.rules: list[AvailabilityRule] = []
         self.removals: list[Removal] = []
         #: of its forms those that modules with 32-bit addresses alone have
         self.of_narrow_addresses: list[dict[str, tuple[Any, ...]]] = []
@@ -85,10 +85,10 @@ class Definition:
 
     def type_of(
         self, operand: str, annotation: Any, modifiers: dict[str, Any]
-    ) -> Type | Special | VectorOf | TupleOf | Fragment:
+    ) -> Type | Special | VectorOf | TupleOf | MatrixFragment:
         """The type that the annotation of an operand, or of a result that goes to it, names in the form with these modifiers."""
         type = operand_type(annotation, modifiers)
-        return Fragment(self.elements(operand, modifiers)) if isinstance(type, Fragment) else type
+        return MatrixFragment(self.elements(operand, modifiers)) if isinstance(type, MatrixFragment) else type
 
     def constants(self, operand: str, modifiers: dict[str, Any]) -> Constants | None:
         """Which constants may stand for an operand of the form with these modifiers; None if all that have its type."""
@@ -118,10 +118,10 @@ class Definition:
 
     def only(self, modifiers: dict[str, Any]) -> tuple[str, ...]:
         """The targets of whose features the form with these modifiers needs one's; none if its number alone counts."""
-        found = [r.only for r in self.rules if r.only and _matches(modifiers, r.where)]
-        if len(found) > 1:
-            raise blame(f"{self.path}:{self.line}: {self.name}: two rules name targets of one form: {found}")
-        return found[0] if found else ()
+        targets = [r.only for r in self.rules if r.only and _matches(modifiers, r.where)]
+        if len(targets) > 1:
+            raise blame(f"{self.path}:{self.line}: {self.name}: two rules name targets of one form: {targets}")
+        return targets[0] if targets else ()
 
     def removal(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int] | None:
         """(PTX ISA version, target) from which on the form no longer exists, both together; None if it stays."""
@@ -132,15 +132,15 @@ class Definition:
 
     def needs_narrow_addresses(self, modifiers: dict[str, Any]) -> bool:
         """Whether only modules with 32-bit addresses have the form with these modifiers."""
-        return any(_matches(modifiers, own) for own in self.of_narrow_addresses)
+        return any(_matches(modifiers, where) for where in self.of_narrow_addresses)
 
     def implied(self, modifiers: dict[str, Any], epoch: Epoch) -> dict[str, Any]:
         """What a form with these modifiers has beside them in a module of that epoch, without saying so."""
-        found: dict[str, Any] = {}
+        implied: dict[str, Any] = {}
         for rule in self.implications:
             if rule.holds(modifiers, epoch):
-                found |= rule.modifiers
-        return found
+                implied |= rule.modifiers
+        return implied
 
     def newest(self, modifiers: dict[str, Any]) -> Epoch:
         """The newest epoch in which the form with these modifiers exists."""
@@ -153,14 +153,14 @@ class Definition:
         with the document's line if the definition is at fault."""
         key = _key(modifiers, absent)
         known = self._instances.setdefault(key, [])
-        if known and not known[0].asked:
+        if known and not known[0].editions:
             return known[0].meaning
         epoch = epoch or self.newest(modifiers)
         for instance in known:
-            if all(edition.holds(epoch) is held for (_, edition), held in instance.asked.items()):
+            if all(edition.holds(epoch) is held for (_, edition), held in instance.editions.items()):
                 return instance.meaning
         instance = _evaluate(self, modifiers, absent, epoch)
-        self.dated |= bool(instance.asked)
+        self.dated |= bool(instance.editions)
         known.append(instance)
         return instance.meaning
 
@@ -170,14 +170,14 @@ class Definition:
 
     def changes(self, modifiers: dict[str, Any], absent: tuple[str, ...] = ()) -> list[tuple[str, Edition]]:
         """What the form with these modifiers asks of the epoch, in whichever epoch: (the register's entry, the edition)."""
-        found: list[tuple[str, Edition]] = []
+        questions: list[tuple[str, Edition]] = []
         while True:
-            for epoch in beginnings(e for _, e in found):
+            for epoch in beginnings(e for _, e in questions):
                 self.meaning(modifiers, absent, epoch)
-            asked = [question for one in self._instances[_key(modifiers, absent)] for question in one.asked]
-            if set(asked) == set(found):
-                return sorted(found)
-            found = list(dict.fromkeys(asked))
+            new = [question for instance in self._instances[_key(modifiers, absent)] for question in instance.editions]
+            if set(new) == set(questions):
+                return sorted(questions)
+            questions = list(dict.fromkeys(new))
 
 
 def _matches(modifiers: dict[str, Any], where: dict[str, tuple[Any, ...]]) -> bool:
@@ -244,7 +244,7 @@ class Instance(NamedTuple):
     """A meaning, and what the definition asked of the module's epoch on the way to it, with the answers: it is the meaning
     wherever these are the same."""
 
-    asked: dict[tuple[str, Edition], bool]
+    editions: dict[tuple[str, Edition], bool]
     meaning: Meaning
 
 
@@ -285,14 +285,14 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         trace.specials,
         tuple(trace.more),
     )
-    return Instance(trace.asked, meaning)
+    return Instance(trace.editions, meaning)
 
 
 def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> tuple[Any, Input]:
     """What a definition is called with for an operand, and the variables that this is made of."""
     type = definition.type_of(name, definition.sources[name].annotation, modifiers)
     match type:
-        case Fragment(types):
+        case MatrixFragment(types):
             raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
             return list(raw), Input(name, None, raw, True, types)
         case VectorOf(element):
@@ -311,8 +311,8 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
                 return address, Input(name, None, (address,))
             return Special(name), Input(name, None, ())
         case Type():
-            one = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
-            return _typed(type, name), Input(name, type, (one,))
+            term = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+            return _typed(type, name), Input(name, type, (term,))
         case _:
             assert_never(type)
 
@@ -320,7 +320,7 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
 def _result(definition: Definition, value: Any, annotation: Any, modifiers: dict[str, Any]) -> Result:
     """What a definition returned for a destination, as it is written."""
     type = definition.type_of(DESTINATION, annotation, modifiers)
-    if isinstance(type, Fragment):
+    if isinstance(type, MatrixFragment):
         if len(value) != len(type.types):
             raise blame(
                 f"{definition.path}:{definition.line}: {definition.name} returns {len(value)} of {len(type.types)} registers"

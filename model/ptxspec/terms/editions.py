@@ -61,11 +61,11 @@ class Edition(NamedTuple):
 
     def __str__(self) -> str:
         """In words, e.g. "from PTX ISA 9.0 on" or "before sm_20, before PTX ISA 1.5"."""
-        said = [] if self.target == 10 else [f"from sm_{self.target} on"]
-        said += [] if self.before_target is None else [f"before sm_{self.before_target}"]
-        said += [] if self.since == (1, 0) else [f"from PTX ISA {shown(self.since)} on"]
-        said += [] if self.before is None else [f"before PTX ISA {shown(self.before)}"]
-        return ", ".join(said) or "always"
+        bounds = [] if self.target == 10 else [f"from sm_{self.target} on"]
+        bounds += [] if self.before_target is None else [f"before sm_{self.before_target}"]
+        bounds += [] if self.since == (1, 0) else [f"from PTX ISA {shown(self.since)} on"]
+        bounds += [] if self.before is None else [f"before PTX ISA {shown(self.before)}"]
+        return ", ".join(bounds) or "always"
 
 
 def shown(version: tuple[int, int]) -> str:
@@ -85,18 +85,18 @@ def edition(since: str, before: str | None, target: str, before_target: str | No
 
 def version(text: str) -> tuple[int, int]:
     """A PTX ISA version as pages write it. Raises TermError, which names the page's line, for what is none."""
-    found = re.fullmatch(r"(\d+)\.(\d+)", text)
-    if found is None:
+    match = re.fullmatch(r"(\d+)\.(\d+)", text)
+    if match is None:
         raise blame(f"{text!r} is no version of PTX ISA: write it like '9.0'")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def target_number(text: str) -> int:
     """The number of a target as pages write it. Raises TermError, which names the page's line, for what is none."""
-    found = re.fullmatch(r"sm_(\d+)", text)
-    if found is None:
+    match = re.fullmatch(r"sm_(\d+)", text)
+    if match is None:
         raise blame(f"{text!r} is no target: write it like 'sm_20'")
-    return int(found[1])
+    return int(match[1])
 
 
 def feature_name(text: str) -> str:

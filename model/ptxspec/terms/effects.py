@@ -337,8 +337,8 @@ def lands(effect: Effect | None) -> bool:
 
 def terms_of(effect: Effect) -> list[Term]:
     """The terms that stand in an effect's fields."""
-    found = [getattr(effect, f.name) for f in fields(effect)]
-    return [t for v in found for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
+    values = [getattr(effect, f.name) for f in fields(effect)]
+    return [t for v in values for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
 
 
 def orders_memory(effect: Effect | None) -> bool:

@@ -102,13 +102,13 @@ def from_below(term: Any, reach: Callable[[Any], Any]) -> Any:
     waiting = [term]
     while True:
         try:
-            found = reach(waiting[-1])
+            value = reach(waiting[-1])
         except TooDeep as deeper:
             waiting.append(deeper.term)
             continue
         waiting.pop()
         if not waiting:
-            return found
+            return value
 
 
 def allows(

@@ -57,7 +57,7 @@ class Write(NamedTuple):
     value: Int
 
 
-class Fault(NamedTuple):
+class ImageRuleFault(NamedTuple):
     """The access breaks a rule where `when` holds."""
 
     when: Bool
@@ -65,14 +65,14 @@ class Fault(NamedTuple):
     note: str
 
 
-class Access(NamedTuple):
+class ImageRule(NamedTuple):
     """What a rule says of one image: the variables of its operands with their widths; what it reads, as (byte offset, bits),
     into the variables %read0, %read1, …; what it writes; where it breaks a rule; what it answers."""
 
     operands: tuple[tuple[str, int], ...]
     reads: tuple[tuple[Int, int], ...]
     writes: tuple[Write, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[ImageRuleFault, ...]
     answers: tuple[Int, ...]
 
 
@@ -84,7 +84,7 @@ class _Trace:
     def __init__(self) -> None:
         self.reads: list[tuple[Int, int]] = []
         self.writes: list[Write] = []
-        self.faults: list[Fault] = []
+        self.faults: list[ImageRuleFault] = []
 
 
 def _open() -> _Trace:
@@ -121,12 +121,12 @@ def refuse(rule: str, note: str) -> NoReturn:
 
 def refuse_if(when: Bool | bool, rule: str, note: str) -> None:
     """The access breaks the rule of this name where the condition holds, and does nothing else there."""
-    _open().faults.append(Fault(truth(when), rule, note))
+    _open().faults.append(ImageRuleFault(truth(when), rule, note))
 
 
 def access_of(
     rule: Callable[..., Any], image: Image | None, sampler: Sampler | None, operands: tuple[Int, ...]
-) -> Access:
+) -> ImageRule:
     """Evaluate a rule for an image. The operands tell the ranges of what it is given."""
     names: list[tuple[str, int]] = []
     given: list[Int] = []
@@ -142,6 +142,6 @@ def access_of(
         answers = ()
     finally:
         _Trace.current = outer
-    return Access(
+    return ImageRule(
         tuple(names), tuple(trace.reads), tuple(trace.writes), tuple(trace.faults), tuple(map(integer, answers))
     )

@@ -28,11 +28,11 @@ class Slot(NamedTuple):
         return Slot(self.name, -2)
 
     def type(self, modifiers: dict[str, Any]) -> Type:
-        found = modifiers.get(self.name)
-        if not isinstance(found, Type):
+        chosen = modifiers.get(self.name)
+        if not isinstance(chosen, Type):
             raise blame(f"no type is bound to the modifier .{self.name}")
-        width = found.width << self.scale if self.scale > 0 else found.width >> -self.scale
-        return TYPES[f"{found.kind}{width}"] if self.scale else found
+        width = chosen.width << self.scale if self.scale > 0 else chosen.width >> -self.scale
+        return TYPES[f"{chosen.kind}{width}"] if self.scale else chosen
 
 
 class _Of:
@@ -58,7 +58,7 @@ class TupleOf(NamedTuple):
     types: tuple[Type, ...] = ()
 
 
-class Fragment(NamedTuple):
+class MatrixFragment(NamedTuple):
     """A thread's part of a matrix: registers in braces, as many and of such types as `has_elements` says of the form; or their
     types, once they are known."""
 
@@ -147,7 +147,7 @@ else:
     surface = Special("surface")
     cache_policy = Special("cache_policy")
     coordinates = TupleOf()
-    fragment = Fragment()
+    fragment = MatrixFragment()
     immediate_u8 = Immediate(TYPES["u8"])
     immediate_u16 = Immediate(TYPES["u16"])
     immediate_u32 = Immediate(TYPES["u32"])
@@ -162,7 +162,7 @@ HANDLES = ("texture", "sampler", "sampler_state", "surface")
 absent: Any = None
 
 
-def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf | TupleOf | Fragment:
+def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf | TupleOf | MatrixFragment:
     """The type that an annotation names, once the form's modifiers are known; what a tuple or a fragment holds, its definition
     says: `Definition.type_of`."""
     if isinstance(annotation, Slot):
@@ -172,7 +172,7 @@ def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special |
         return VectorOf(element.type(modifiers) if isinstance(element, Slot) else element)
     if isinstance(annotation, Immediate):
         return annotation.type
-    assert isinstance(annotation, Type | Special | TupleOf | Fragment)
+    assert isinstance(annotation, Type | Special | TupleOf | MatrixFragment)
     return annotation
 
 

@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ptxspec.terms.core import HERE, Bool, Int, TermError, integer, variable
-from ptxspec.terms.loops import Compiled, Loop
-from ptxspec.terms.reals import Many, Real, Undecided
+from ptxspec.terms.loops import CompiledLoop, RowLoop
+from ptxspec.terms.reals import Many, Real, UndecidedComparison
 from ptxspec.terms.reals import floor_log2 as exponent_of
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import low_bits
@@ -60,7 +60,7 @@ class Parted(Exception):
         self.true, self.false = true, false
 
 
-class Unfit(Exception):
+class UnfitLanes(Exception):
     """The lanes cannot be asked about side by side."""
 
 
@@ -123,10 +123,10 @@ class Lanes(Many):
         return -self if self < 0 else self
 
     def __add__(self, other: Any) -> Lanes:
-        its = self._taken(other)
-        low = self.low + its.low
-        high = low if self.is_known and its.is_known else self.high + its.high
-        if self.is_whole and its.is_whole:
+        right = self._taken(other)
+        low = self.low + right.low
+        high = low if self.is_known and right.is_known else self.high + right.high
+        if self.is_whole and right.is_whole:
             return self._made(low, high, is_whole=True)
         return self._made(_below(low), _above(high))
 
@@ -139,21 +139,21 @@ class Lanes(Many):
         return self._taken(other) + -self
 
     def __mul__(self, other: Any) -> Lanes:
-        its = self._taken(other)
-        if (self.is_power or its.is_power) and self.is_known and its.is_known:
-            found = self.low * its.low
-            size = np.abs(found)
+        right = self._taken(other)
+        if (self.is_power or right.is_power) and self.is_known and right.is_known:
+            product = self.low * right.low
+            size = np.abs(product)
             if np.all((size > LEAST) & (size < 1 / LEAST)):  # far from both ends of double precision: exact
-                return self._made(found, found)
-        return self._corners(its, np.multiply)
+                return self._made(product, product)
+        return self._corners(right, np.multiply)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Lanes:
-        its = self._taken(other)
-        if its == 0:
+        divisor = self._taken(other)
+        if divisor == 0:
             raise ZeroDivisionError("a quotient by zero")
-        return self._corners(its, np.divide)
+        return self._corners(divisor, np.divide)
 
     def __rtruediv__(self, other: Any) -> Lanes:
         return self._taken(other) / self
@@ -161,29 +161,29 @@ class Lanes(Many):
     def _corners(self, other: Lanes, operation: Any) -> Lanes:
         """A product or a quotient by its values at the ends."""
         if self.is_known and other.is_known:
-            found = operation(self.low, other.low)
-            return self._made(_below(found) - NORMAL, _above(found) + NORMAL)
+            exact = operation(self.low, other.low)
+            return self._made(_below(exact) - NORMAL, _above(exact) + NORMAL)
         corners = [operation(x, y) for x in (self.low, self.high) for y in (other.low, other.high)]
         return self._made(_below(np.minimum.reduce(corners)) - NORMAL, _above(np.maximum.reduce(corners)) + NORMAL)
 
     def __floordiv__(self, divisor: int) -> Lanes:
         if not (self.is_whole and self.is_known):
-            raise Unfit("a whole quotient of what is not whole, or not known")
+            raise UnfitLanes("a whole quotient of what is not whole, or not known")
         low = np.floor_divide(self.low, divisor)
         return self._made(low, low, is_whole=True)
 
     def __rpow__(self, base: Any) -> Lanes:
         if base != 2:
-            raise Unfit("powers of another number than 2")
+            raise UnfitLanes("powers of another number than 2")
         return self._power()
 
     def _power(self) -> Lanes:
         """2^x of whole numbers, or of intervals. Raises Unfit for a whole number whose power is not one of double precision."""
         if self.is_known:
             if not self.is_whole or np.any(np.abs(self.low) > -LEAST_EXPONENT):
-                raise Unfit("a power of two that double precision does not have")
-            found = _powers(self.low)
-            return self._made(found, found, is_power=True)
+                raise UnfitLanes("a power of two that double precision does not have")
+            value = _powers(self.low)
+            return self._made(value, value, is_power=True)
         low = np.where(np.less(self.low, LEAST_EXPONENT), 0.0, _powers(np.floor(self.low)))
         return self._made(np.minimum(low, 1 / LEAST), _powers(np.ceil(self.high)))
 
@@ -203,23 +203,23 @@ class Lanes(Many):
         if name == "floor_log2":
             return self._exponents()
         if not self.is_known and name != "square_root":
-            raise Unfit(f"{name} of a number that is not known")
+            raise UnfitLanes(f"{name} of a number that is not known")
         if name == "square_root":
             low = np.sqrt(self.low)
             high = low if self.is_known else np.sqrt(self.high)
             return self._made(low * (1 - UNIT), high * (1 + UNIT))
-        found = _FUNCTIONS[name](self.low)
-        error = np.abs(found) * MARGIN + (MARGIN if name in ("sine", "cosine") else LEAST)
-        low, high = found - error, found + error
+        value = _FUNCTIONS[name](self.low)
+        error = np.abs(value) * MARGIN + (MARGIN if name in ("sine", "cosine") else LEAST)
+        low, high = value - error, value + error
         if name == "power_of_two":  # what is beyond double precision lies between its greatest number and infinity
-            low = np.maximum(np.where(found == np.inf, 1 / LEAST, low), 0.0)
+            low = np.maximum(np.where(value == np.inf, 1 / LEAST, low), 0.0)
         return self._made(low, high)
 
     def _exponents(self) -> Lanes:
         """The exponents of the greatest powers of two that are not above numbers that are greater than 0; of intervals, those of
         their ends."""
         if np.any(np.less_equal(self.high, 0)):
-            raise Unfit("no exponent")
+            raise UnfitLanes("no exponent")
         low = _exponent(self.low)
         if self.is_known:
             return self._made(low, low, is_whole=True)
@@ -230,8 +230,8 @@ class Lanes(Many):
     # Comparisons --------------------------------------------------------------------------------------------------------
 
     def __lt__(self, other: Any) -> bool:
-        its = self._taken(other)
-        return _branch(self.high < its.low, self.low >= its.high, self.count)
+        right = self._taken(other)
+        return _branch(self.high < right.low, self.low >= right.high, self.count)
 
     def __ge__(self, other: Any) -> bool:
         return not self < other
@@ -243,9 +243,9 @@ class Lanes(Many):
         return not self._taken(other) < self
 
     def __eq__(self, other: object) -> bool:
-        its = self._taken(other)
-        apart = (self.high < its.low) | (self.low > its.high)
-        same = (self.low == its.low) & (self.high == its.high) & (self.low == self.high)
+        right = self._taken(other)
+        apart = (self.high < right.low) | (self.low > right.high)
+        same = (self.low == right.low) & (self.high == right.high) & (self.low == self.high)
         return _branch(same, apart, self.count)
 
     __hash__ = None  # type: ignore[assignment]
@@ -260,15 +260,15 @@ def _powers(exponents: End) -> End:
     """2^x of whole numbers; of those that are too small or too large for double precision its least number, and infinity. Raises
     Unfit if one is not known at all."""
     if np.any(np.isnan(exponents)):
-        raise Unfit("a power of an exponent that is not known")
-    found: End = _POWERS.take(np.clip(exponents, -1074, 1024).astype(np.intp) + 1074)
-    return found
+        raise UnfitLanes("a power of an exponent that is not known")
+    powers: End = _POWERS.take(np.clip(exponents, -1074, 1024).astype(np.intp) + 1074)
+    return powers
 
 
 def _exponent(x: End) -> End:
     """The exponents of numbers that are greater than 0; −∞ for the others, and NaN for what is not known at all."""
-    found = np.where(np.greater(x, 0), np.frexp(x)[1] - 1.0, -np.inf)
-    return np.where(np.isnan(x), np.nan, np.where(np.isposinf(x), np.inf, found))
+    exponent = np.where(np.greater(x, 0), np.frexp(x)[1] - 1.0, -np.inf)
+    return np.where(np.isnan(x), np.nan, np.where(np.isposinf(x), np.inf, exponent))
 
 
 def _ends(x: Any) -> tuple[float, float]:
@@ -301,7 +301,7 @@ class Conditions:
     """Terms over some variables as compiled functions, each compiled once. Threads may share it."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, Compiled, tuple[str, ...]]] = {}
+        self._known: dict[int, tuple[Any, CompiledLoop, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
 
     def evaluated(self, term: Any, columns: dict[str, Column], count: int) -> Column:
@@ -309,50 +309,50 @@ class Conditions:
         if term.op == "const":
             return np.full(count, term.attrs[0])
         with self._lock:
-            found = self._known.get(id(term))
-            if found is None:
-                found = self._known[id(term)] = self._compiled(term)
-        _, compiled, names = found
+            entry = self._known.get(id(term))
+            if entry is None:
+                entry = self._known[id(term)] = self._compiled(term)
+        _, compiled, names = entry
         (values,) = compiled([columns[name] for name in names], count)
         if isinstance(term, Bool):
             return values
         return values.view(f"i{values.itemsize}") if term.lo < 0 else values
 
-    def _compiled(self, term: Any) -> tuple[Any, Compiled, tuple[str, ...]]:
+    def _compiled(self, term: Any) -> tuple[Any, CompiledLoop, tuple[str, ...]]:
         names = tuple(sorted(_variables(term)))
         known, HERE.known = HERE.known, None  # what makes code branches on no term
         try:
-            return term, Compiled(_loop(term, names), _none), names
+            return term, CompiledLoop(_loop(term, names), _none), names
         finally:
             HERE.known = known
 
 
-def _loop(term: Any, names: tuple[str, ...]) -> Loop:
+def _loop(term: Any, names: tuple[str, ...]) -> RowLoop:
     """A term over variables of 32 bits as a loop. Raises Unfit for a term that is too wide."""
     if isinstance(term, Bool):
         type = TYPES["pred"]
     elif term.hi - min(term.lo, 0) >= 1 << 62:
-        raise Unfit("a number of more than 62 bits")
+        raise UnfitLanes("a number of more than 62 bits")
     else:
         narrow = -(1 << 31) <= term.lo and term.hi < 1 << (31 if term.lo < 0 else 32)
         type = TYPES["u32" if narrow else "u64"]
-    return Loop(tuple((name, TYPES["u32"], True) for name in names), ((type, term),))
+    return RowLoop(tuple((name, TYPES["u32"], True) for name in names), ((type, term),))
 
 
 def _none(freedom: Any) -> Any:
-    raise Unfit("an open result within a bound")
+    raise UnfitLanes("an open result within a bound")
 
 
 def _variables(term: Any) -> set[str]:
-    seen, stack, found = set(), [term], set()
+    seen, stack, variables = set(), [term], set()
     while stack:
-        one = stack.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            stack.extend(one.args)
-            if one.op == "var":
-                found.add(one.attrs[0])
-    return found
+        reached = stack.pop()
+        if id(reached) not in seen:
+            seen.add(id(reached))
+            stack.extend(reached.args)
+            if reached.op == "var":
+                variables.add(reached.attrs[0])
+    return variables
 
 
 class _Group:
@@ -365,21 +365,21 @@ class _Group:
         """The value that a term has in all lanes. Raises Parted."""
         if term.op == "const":
             return int(term.attrs[0])
-        found = self.conditions.evaluated(term, self.columns, self.count)
+        values = self.conditions.evaluated(term, self.columns, self.count)
         if isinstance(term, Bool):
-            return _branch(found, ~found, self.count)
-        same = found == found[0]
+            return _branch(values, ~values, self.count)
+        same = values == values[0]
         _branch(same, ~same, self.count)
-        return int(found[0])
+        return int(values[0])
 
     def number(self, size: Int, exponent: Int) -> Lanes:
         """size · 2^exponent in each lane."""
         size, exponent = integer(size), integer(exponent)
         if size.lo < -EXACT or size.hi > EXACT or exponent.lo < LEAST_EXPONENT or exponent.hi > -LEAST_EXPONENT:
-            raise Unfit("numbers that double precision does not have")
+            raise UnfitLanes("numbers that double precision does not have")
         whole, power = (self.conditions.evaluated(t, self.columns, self.count) for t in (size, exponent))
-        found = whole * _powers(power)
-        return Lanes(found, found, self.count)
+        value = whole * _powers(power)
+        return Lanes(value, value, self.count)
 
 
 class Judge:
@@ -389,7 +389,7 @@ class Judge:
         self._width, self._allowed = freedom.attrs[1], freedom.attrs[4].allowed
         widths = [a.hi.bit_length() for a in freedom.args]
         if self._width > WIDEST or any(w > WIDEST or a.lo < 0 for w, a in zip(widths, freedom.args, strict=True)):
-            raise Unfit(f"operands of more than {WIDEST} bits")
+            raise UnfitLanes(f"operands of more than {WIDEST} bits")
         #: the freedom's operands whose values have to be given, by their places
         self.places = tuple(i for i, a in enumerate(freedom.args) if a.op != "const")
         self._operands = [
@@ -406,21 +406,21 @@ class Judge:
         waiting: list[Any] = [slice(None)] if bits.size else []
         while waiting:
             lanes = waiting.pop()
-            own = columns if isinstance(lanes, slice) else {n: c[lanes] for n, c in columns.items()}
-            count = own["%bits"].size
+            given = columns if isinstance(lanes, slice) else {n: c[lanes] for n, c in columns.items()}
+            count = given["%bits"].size
             if count <= FEW:
                 continue
             try:
-                allowed[lanes] = self._asked(_Group(own, count, self._conditions))
+                allowed[lanes] = self._is_allowed(_Group(given, count, self._conditions))
                 known[lanes] = True
             except Parted as parts:
                 every = np.arange(bits.size) if isinstance(lanes, slice) else lanes
                 waiting += [every[part] for part in (parts.true, parts.false) if part.any()]
-            except (Unfit, TermError, Undecided, ArithmeticError, ValueError, TypeError):
+            except (UnfitLanes, TermError, UndecidedComparison, ArithmeticError, ValueError, TypeError):
                 continue  # the page's function is to be asked of one operand at a time
         return allowed, known
 
-    def _asked(self, group: _Group) -> bool:
+    def _is_allowed(self, group: _Group) -> bool:
         HERE.known = group
         try:
             with np.errstate(all="ignore"):

@@ -13,7 +13,7 @@ from ptxspec.terms.native import Emitter, Library, pays_as_vectors
 from ptxspec.terms.types import Type
 
 
-class Loop(NamedTuple):
+class RowLoop(NamedTuple):
     """What a loop computes: for each row the values of the terms `outputs`, (type, term) each, from those of the variables
     `inputs`, (name, type, whether each row has its own) each."""
 
@@ -31,10 +31,10 @@ def stored_bits(type: Type) -> int:
     return max(8, type.width)
 
 
-class Compiled:
+class CompiledLoop:
     """A loop in machine code. Compiled code keeps no lock of Python's, so that threads run it side by side."""
 
-    def __init__(self, loop: Loop, choose: Callable[[Any], Any]):
+    def __init__(self, loop: RowLoop, choose: Callable[[Any], Any]):
         """`choose` gives the term that resolves a freedom."""
         needs: set[str] = set()
         self.loop = loop
@@ -45,8 +45,8 @@ class Compiled:
     def __call__(self, inputs: Sequence[np.ndarray], count: int) -> list[np.ndarray]:
         """The results of `count` rows: an array for each output. The inputs are contiguous arrays as `storage` says, with as many
         elements as there are rows, or with one where all rows have the same."""
-        for array, (name, type, own) in zip(inputs, self.loop.inputs, strict=True):
-            if array.dtype != storage(type) or array.size != (count if own else 1) or not array.flags.c_contiguous:
+        for array, (name, type, varies) in zip(inputs, self.loop.inputs, strict=True):
+            if array.dtype != storage(type) or array.size != (count if varies else 1) or not array.flags.c_contiguous:
                 raise ValueError(f"{name}: not {count} contiguous elements of {storage(type)}")
         outputs = [np.empty(count, storage(type)) for type, _ in self.loop.outputs]
         if count:
@@ -54,13 +54,13 @@ class Compiled:
         return outputs
 
 
-def callable_at(address: int, loop: Loop) -> Callable[..., None]:
+def callable_at(address: int, loop: RowLoop) -> Callable[..., None]:
     """The compiled function of a loop, which takes the address of each array and the number of rows."""
     pointers = [ctypes.c_void_p] * (len(loop.inputs) + len(loop.outputs))
     return ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(address)
 
 
-def function(name: str, loop: Loop, needs: set[str], choose: Callable[[Any], Any]) -> str:
+def function(name: str, loop: RowLoop, needs: set[str], choose: Callable[[Any], Any]) -> str:
     """LLVM text of the loop: void name(ptr …, i64 count) with a pointer for each input and each output, to elements of
     `stored_bits`; of 128 bits, they need be aligned to 8 bytes alone. Values that all rows have are loaded before the loop.
     What the text needs of the library is added to `needs`; `choose` gives the term that resolves a freedom."""
@@ -68,10 +68,10 @@ def function(name: str, loop: Loop, needs: set[str], choose: Callable[[Any], Any
     lines: list[str] = []
     emitter = Emitter(lines, needs, choose)
     env: dict[str, str] = {}
-    for k, (variable, type, own) in enumerate(loop.inputs):
+    for k, (variable, type, varies) in enumerate(loop.inputs):
         bits = stored_bits(type)
         word, aligned = f"i{bits}", f"align {min(bits, 64) // 8}"
-        if own:
+        if varies:
             at = emitter.emit(f"getelementptr {word}, ptr %in{k}, i64 %i")
             value = emitter.emit(f"load {word}, ptr {at}, {aligned}")
         else:

@@ -67,8 +67,8 @@ class Lowering:
 
     def low(self, t: Any, n: int) -> Any:
         """The low n bits of an Int."""
-        found = self._words.get((id(t), n))
-        return self._reach(t, n) if found is None else found
+        word = self._words.get((id(t), n))
+        return self._reach(t, n) if word is None else word
 
     def _reach(self, t: Any, n: int | None) -> Any:
         """The low n bits, or without n the truth value, of a term not met before. A term may be as deep as a fragment is long,
@@ -189,12 +189,12 @@ class Lowering:
     def _divide(self, t: Any, n: int) -> Any:
         x, y, width, signed = self.pair(*t.args)
         b, is_quotient = self.backend, t.op == "quotient"
-        zero, one, minus = b.const(0, width), b.const(1, width), b.const((1 << width) - 1, width)
+        zero, unit, minus = b.const(0, width), b.const(1, width), b.const((1 << width) - 1, width)
         by_zero = b.compare("eq", y, zero, width)
-        divisor = b.select(by_zero, one, y, width)
+        divisor = b.select(by_zero, unit, y, width)
         if signed:  # the quotient by −1 may need one bit more: its low bits are those of the negation
             by_minus = b.compare("eq", y, minus, width)
-            divisor = b.select(by_minus, one, divisor, width)
+            divisor = b.select(by_minus, unit, divisor, width)
         op = ("s" if signed else "u") + ("div" if is_quotient else "rem")
         result = b.binary(op, x, divisor, width)
         if is_quotient:
@@ -221,18 +221,18 @@ class Lowering:
         return self.resize(self.backend.popcount(word, width), width, n, False)
 
     def _root(self, t: Any, n: int) -> Any:
-        """Digit by digit from the top: `rest` is what is left of the radicand, `found` the root so far, both in the place of
+        """Digit by digit from the top: `rest` is what is left of the radicand, `root` the root so far, both in the place of
         the digit that is tried."""
         rest, width, _ = self.whole(t.args[0])
-        b, found = self.backend, self.backend.const(0, width)
+        b, root = self.backend, self.backend.const(0, width)
         for place in range((bits_for(t.args[0].lo, t.args[0].hi)[0] - 1) & ~1, -1, -2):
             digit = b.const(1 << place, width)
-            tried = b.binary("or", found, digit, width)
+            tried = b.binary("or", root, digit, width)
             too_large = b.compare("ult", rest, tried, width)
             rest = b.select(too_large, rest, b.binary("sub", rest, tried, width), width)
-            half = b.binary("lshr", found, b.const(1, width), width) if width > 1 else b.const(0, width)
-            found = b.select(too_large, half, b.binary("or", half, digit, width), width)
-        return self.resize(found, width, n, False)
+            half = b.binary("lshr", root, b.const(1, width), width) if width > 1 else b.const(0, width)
+            root = b.select(too_large, half, b.binary("or", half, digit, width), width)
+        return self.resize(root, width, n, False)
 
     def _call(self, t: Any, n: int) -> Any:
         name, width, *static = t.attrs
@@ -255,8 +255,8 @@ class Lowering:
 
     def truth(self, t: Any) -> Any:
         """A Bool."""
-        found = self._truths.get(id(t))
-        return self._reach(t, None) if found is None else found
+        word = self._truths.get(id(t))
+        return self._reach(t, None) if word is None else word
 
     def _truth(self, t: Any) -> Any:
         b = self.backend
@@ -267,9 +267,9 @@ class Lowering:
         of = invalid_operands(t)
         if of is not None:
             name, type, operands = of
-            found = b.invalid(name, type, lambda: [self.low(o, type.width) for o in operands])
-            if found is not None:
-                return found
+            shortcut = b.invalid(name, type, lambda: [self.low(o, type.width) for o in operands])
+            if shortcut is not None:
+                return shortcut
         if t.op in ("eq", "lt"):
             x, y, width, signed = self.pair(*t.args)
             return b.compare("eq" if t.op == "eq" else "slt" if signed else "ult", x, y, width)

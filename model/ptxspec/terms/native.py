@@ -116,11 +116,11 @@ class Emitter:
         return self.emit(f"{op} i{n} {x}, {y}")
 
     def select(self, c: str, x: str, y: str, n: int) -> str:
-        found = self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
+        register = self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
         tested = self._tested.get(c)
         if tested is not None and n in _FLOATS and self._seen.get(f"bitcast {_FLOATS[n]} {tested} to i{n}") == y:
-            self._results[found] = tested
-        return found
+            self._results[register] = tested
+        return register
 
     def compare(self, op: str, x: str, y: str, n: int) -> str:
         return self.emit(f"icmp {op} i{n} {x}, {y}")
@@ -190,9 +190,9 @@ class Emitter:
         if name not in SUPPLIED or type.name not in _OF_PROCESSOR:
             return None
         result = self._operation(name, type.width, operands())
-        found = self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
-        self._tested[found] = result
-        return found
+        unordered = self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
+        self._tested[unordered] = result
+        return unordered
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
         many = len(term.args) >= MANY_OPERANDS
@@ -214,10 +214,10 @@ class Emitter:
         key = (*term.attrs[:4], term.attrs[5], *(t.attrs[0] if t.op == "const" else (t.lo, t.hi) for t in operands))
         if key not in self._choices:
             lines: list[str] = []
-            own = Emitter(lines, self.needs, self.choose)
+            emitter = Emitter(lines, self.needs, self.choose)
             env = {f"a{i}": f"%a{i}" for i in range(len(given))}
             word = f"i{term.attrs[1]}"
-            chosen = own._chosen(make("freedom", operands, term.attrs), Lowering(own, env))
+            chosen = emitter._chosen(make("freedom", operands, term.attrs), Lowering(emitter, env))
             parameters = ", ".join(f"i{width} %a{i}" for i, (_, width) in enumerate(given))
             body = "\n".join([f"({parameters}) noinline {{", *lines, f"  ret {word} {chosen}\n}}"])
             name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
@@ -356,19 +356,19 @@ def _in_environment(text: str, architecture: str, entered: Collection[str] | Non
     environment that it is written for: the caller's is set aside, and is afterwards what it was, flags included."""
     if architecture not in _ENVIRONMENTS:
         raise NotImplementedError(f"compiled code cannot set the floating-point environment of {architecture}")
-    take, give, bits, own = _ENVIRONMENTS[architecture]
+    take, give, bits, environment = _ENVIRONMENTS[architecture]
     entries: list[str] = []
 
-    def inside(found: re.Match[str]) -> str:
-        result, name, parameters, rest = found.groups()
+    def inside(match: re.Match[str]) -> str:
+        result, name, parameters, rest = match.groups()
         if entered is not None and name[1:] not in entered:
-            return found[0]
+            return match[0]
         types = [" ".join(p.split()[:-1]).replace(" noalias", "") for p in parameters.split(",")]
         arguments = ", ".join(f"{t} {p.split()[-1]}" for t, p in zip(types, parameters.split(","), strict=True))
         call = f"call {result} {name}_inside({arguments})"
         entries.append(
             f"define {result} {name}({arguments}) {{\n  %word = alloca i{bits}\n{take.format('callers')}\n"
-            f"{give.format(own)}\n  {call if result == 'void' else f'%result = {call}'}\n{give.format('%callers')}\n"
+            f"{give.format(environment)}\n  {call if result == 'void' else f'%result = {call}'}\n{give.format('%callers')}\n"
             f"  ret {result}{'' if result == 'void' else ' %result'}\n}}"
         )
         return f"define internal {result} {name}_inside({parameters}) noinline{rest}{{"
@@ -427,7 +427,7 @@ class Library:
             llvmlite.__version__,
         )
         name = object_code.name_of(*made_of)
-        code = object_code.found(name)
+        code = object_code.load(name)
         if code is None:
             began = time.process_time()
             code = machine.emit_object(_optimized(self.text, machine, level, passes, vectorize))
@@ -495,9 +495,9 @@ def _wide_division() -> bool:
     _initialize()
     for library in (None, "libgcc_s.so.1"):
         try:
-            found = ctypes.CDLL(library)
+            runtime = ctypes.CDLL(library)
             names = ("__udivti3", "__divti3", "__umodti3", "__modti3")
-            addresses = [ctypes.cast(getattr(found, name), ctypes.c_void_p).value for name in names]
+            addresses = [ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value for name in names]
         except (OSError, AttributeError):
             continue
         for name, address in zip(names, addresses, strict=True):

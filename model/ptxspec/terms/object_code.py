@@ -35,7 +35,7 @@ def _is_allowed() -> bool:
     return os.environ.get(VARIABLE, "1") != "0"
 
 
-def found(name: str) -> bytes | None:
+def load(name: str) -> bytes | None:
     """The code of that name, if it is there and whole."""
     if not _is_allowed():
         return None
@@ -62,10 +62,10 @@ def _make_room(folder: Path, size: int) -> None:
         (entry.stat(follow_symlinks=False).st_mtime, entry.stat(follow_symlinks=False).st_size, entry.path)
         for entry in os.scandir(folder)
     )
-    too_much = sum(own for _, own, _ in files) + size - ROOM
-    for _, own, path in files:
+    too_much = sum(length for _, length, _ in files) + size - ROOM
+    for _, length, path in files:
         if too_much <= 0:
             return
         with contextlib.suppress(OSError):
             os.unlink(path)
-        too_much -= own
+        too_much -= length

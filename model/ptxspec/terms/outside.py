@@ -41,22 +41,22 @@ def nearest(emitter: Any, term: Any, lowering: Any) -> str:
     if any(max(a.hi, ~a.lo).bit_length() > 64 for a in term.args):
         raise NoChoice(term)
     signed = tuple(a.lo < 0 for a in term.args)
-    slow = _asked(slug, type.name, approximation, signed)
+    slow = _symbol_of(slug, type.name, approximation, signed)
     operands = [f"i64 {lowering.low(a, 64)}" for a in term.args]
     name = slow
     emitter.needs.add(f"declare i64 @{slow}({', '.join(['i64'] * len(signed))}) {_PURE}")
     if approximation.quick is not None and type.name == "f32":
         name = f"{slow}_quick"
         emitter.needs.update(_quick(name, slow, approximation.quick, len(signed)))
-    found: str = emitter.emit(f"call i64 @{name}({', '.join(operands)})")
-    return str(emitter.truncate(found, 64, width)) if width < 64 else found
+    result: str = emitter.emit(f"call i64 @{name}({', '.join(operands)})")
+    return str(emitter.truncate(result, 64, width)) if width < 64 else result
 
 
 #: nothing is changed by a call, so that LLVM may leave out one whose result nobody needs
 _PURE = "nounwind willreturn readnone"
 
 
-def _asked(slug: str, type: str, approximation: Approximation, signed: tuple[bool, ...]) -> str:
+def _symbol_of(slug: str, type: str, approximation: Approximation, signed: tuple[bool, ...]) -> str:
     """The symbol by which compiled code calls the page's function."""
     rule = approximation.nearest
     made_of = f"{slug} {type} {rule.__module__} {rule.__qualname__} {signed}"
@@ -74,19 +74,19 @@ def _remembered(rule: Callable[..., int]) -> Callable[..., int]:
     known: dict[tuple[int, ...], int] = {}
 
     def answer(*operands: int) -> int:
-        found = known.get(operands)
-        if found is None:
+        result = known.get(operands)
+        if result is None:
             try:
-                found = int(rule(*operands))
+                result = int(rule(*operands))
             except (ArithmeticError, ValueError):
-                found = 0
+                result = 0
             except KeyboardInterrupt:  # C has no exceptions: it is raised again as soon as compiled code has returned
                 _thread.interrupt_main()
                 return 0
             if len(known) >= KEPT:
                 known.clear()
-            known[operands] = found
-        return found
+            known[operands] = result
+        return result
 
     return answer
 
@@ -100,7 +100,7 @@ def _known_to_llvm(name: str, function: Any) -> None:
 @cache
 def _library() -> dict[str, str]:
     """The symbols of the host's functions, by our names for them; without those that cannot be had."""
-    found = {}
+    symbols = {}
     for name, function in _LIBRARY.items():
         symbol = f"ptxspec_host_{function}"
         for library in (None, "libm.so.6", "msvcrt"):
@@ -108,9 +108,9 @@ def _library() -> dict[str, str]:
                 _known_to_llvm(symbol, getattr(ctypes.CDLL(library), function))
             except (OSError, AttributeError, TypeError):
                 continue
-            found[name] = symbol
+            symbols[name] = symbol
             break
-    return found
+    return symbols
 
 
 @cache

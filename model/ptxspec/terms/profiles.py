@@ -46,20 +46,20 @@ def _seeded(seed: int, slug: str, allowed: Callable[..., Bool] | None, type: Any
     chosen = low_bits(integer(CHOICES[_CHIP][slug](type, *operands)), width)
     if number(condition(allowed, integer(0), operands)).op != "const":
         return chosen  # which are allowed depends on the operands
-    found = chosen
+    selected = chosen
     for candidate in (chosen ^ (low_bits(some, 1) << (width - 1)), chosen ^ low_bits(some, width // 2), some):
-        found = select(condition(allowed, candidate, operands), candidate, found)
-    return found
+        selected = select(condition(allowed, candidate, operands), candidate, selected)
+    return selected
 
 
 def choice(slug: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function of a profile's page as its choice for the freedom `slug`."""
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = CHOICES.setdefault(function.__module__.rsplit(".", 1)[-1], {})
-        if slug in own:
+        choices = CHOICES.setdefault(function.__module__.rsplit(".", 1)[-1], {})
+        if slug in choices:
             raise blame(f"a second choice for {slug!r} in one profile")
-        own[slug] = function
+        choices[slug] = function
         return function
 
     return mark
@@ -74,11 +74,11 @@ def take_nearest(module: str) -> None:
 def take_over(module: str, other: str, unless: Collection[str]) -> None:
     """State on a profile's page (with its __name__) that it chooses as another profile does, but for these freedoms."""
     load(other)
-    own = CHOICES.setdefault(module.rsplit(".", 1)[-1], {})
+    choices = CHOICES.setdefault(module.rsplit(".", 1)[-1], {})
     missing = set(unless) - CHOICES[other].keys()
     if missing:
         raise blame(f"the profile {other} has no choice for {', '.join(sorted(missing))}")
-    own.update((slug, function) for slug, function in CHOICES[other].items() if slug not in unless)
+    choices.update((slug, function) for slug, function in CHOICES[other].items() if slug not in unless)
 
 
 def names() -> list[str]:
@@ -139,9 +139,9 @@ class Profile:
 
     def _nearest(self, freedom: Any) -> Approximation | None:
         """What says the nearest of the allowed results, if the profile takes it."""
-        found = freedom.attrs[4]
+        approximation = freedom.attrs[4]
         takes = self.name in _NEAREST and not self.chooses(freedom)
-        return found if takes and isinstance(found, Approximation) else None
+        return approximation if takes and isinstance(approximation, Approximation) else None
 
     def compiled(self, freedom: Any) -> Int | Approximation:
         """The same as `term` for code that computes values: what says the nearest result, if the profile takes that."""

@@ -45,7 +45,7 @@ _EXPRESSIONS = {
 _LAZY = ("freedom", "call")
 
 
-class Script:
+class PythonScript:
     """The text of a function under construction. `bind` gives the expression of a variable."""
 
     def __init__(self, bind: Callable[[str], str]):
@@ -94,9 +94,9 @@ class Script:
     def value(self, term: Any) -> str:
         """A name or a constant that stands for the term's value from here on."""
         self._kept.append(term)
-        for one in self._below(term):
-            if not self.is_lazy(one):
-                self._write(one)
+        for inner in self._below(term):
+            if not self.is_lazy(inner):
+                self._write(inner)
         return self._write(term)
 
     def _known(self, term: Any) -> str | None:
@@ -109,29 +109,29 @@ class Script:
         done: set[int] = set()
         stack = [(term, False)]
         while stack:
-            one, ready = stack.pop()
+            inner, ready = stack.pop()
             if ready:
-                yield one
-            elif id(one) not in done and self._known(one) is None:
-                done.add(id(one))
-                stack.append((one, True))
-                stack.extend((a, False) for a in one.args)
+                yield inner
+            elif id(inner) not in done and self._known(inner) is None:
+                done.add(id(inner))
+                stack.append((inner, True))
+                stack.extend((a, False) for a in inner.args)
 
     def is_lazy(self, term: Any) -> bool:
         """Whether the term is evaluated only where it is needed."""
-        found = self._lazy.get(id(term))
-        if found is None:
+        lazy = self._lazy.get(id(term))
+        if lazy is None:
             stack = [term]
             while stack:
-                one = stack[-1]
-                waiting = [a for a in one.args if id(a) not in self._lazy]
+                inner = stack[-1]
+                waiting = [a for a in inner.args if id(a) not in self._lazy]
                 if waiting:
                     stack.extend(waiting)
                     continue
                 stack.pop()
-                self._lazy[id(one)] = one.op in _LAZY or any(self._lazy[id(a)] for a in one.args)
-            found = self._lazy[id(term)]
-        return found
+                self._lazy[id(inner)] = inner.op in _LAZY or any(self._lazy[id(a)] for a in inner.args)
+            lazy = self._lazy[id(term)]
+        return lazy
 
     def _write(self, term: Any) -> str:
         known = self._known(term)
@@ -195,14 +195,14 @@ def _compiled(text: str) -> CodeType:
 
 def written(term: Any, *names: str) -> Callable[..., Any]:
     """A term without open results as a function of its variables, in the order of their names."""
-    script = Script(lambda name: name)
+    script = PythonScript(lambda name: name)
     value = script.value(term)
     return script.function(names, value)
 
 
 @cache
 def _body_of(name: str, attributes: tuple[Any, ...], body: Any, names: tuple[str, ...]) -> Callable[..., int]:
-    script = Script(lambda variable: "p" + variable[1:])
+    script = PythonScript(lambda variable: "p" + variable[1:])
     result = script.value(body)
     return script.function(["choose", *("p" + n[1:] for n in names)], result)
 

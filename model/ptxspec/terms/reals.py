@@ -18,10 +18,10 @@ from ptxspec.terms.core import HERE, Int
 #: places after which a comparison is given up: two numbers so near to one another are equal, or the question is wrong
 MOST_PLACES = 1 << 15
 Enclosure: TypeAlias = tuple[int, int]
-Asked = TypeVar("Asked", bound=Callable[..., Any])
+Decision = TypeVar("Decision", bound=Callable[..., Any])
 
 
-class Undecided(ArithmeticError):
+class UndecidedComparison(ArithmeticError):
     """Two numbers could not be told apart."""
 
 
@@ -38,14 +38,14 @@ class Many:
         raise NotImplementedError
 
 
-def _of_each(function: Asked) -> Asked:
+def _of_each(function: Decision) -> Decision:
     """Let a function of one number be one of many, too."""
 
     @wraps(function)
     def either(x: Any) -> Any:
         return x.each(function.__name__) if isinstance(x, Many) else function(x)
 
-    return cast(Asked, either)
+    return cast(Decision, either)
 
 
 class Real:
@@ -107,8 +107,8 @@ class Real:
     def scaled(self, exponent: int) -> Real:
         """x · 2^exponent."""
         if isinstance(exponent, Many):
-            found: Real = exponent.powers_of(self)
-            return found
+            product: Real = exponent.powers_of(self)
+            return product
         if self.exact is not None:
             return real(self.exact * Fraction(2) ** exponent)
 
@@ -130,7 +130,7 @@ class Real:
             if b < c or d < a:
                 return -1 if b < c else 1
             n *= 2
-        raise Undecided(f"{self!r} and {other!r} agree in {MOST_PLACES} places")
+        raise UndecidedComparison(f"{self!r} and {other!r} agree in {MOST_PLACES} places")
 
     def __lt__(self, other: Real | Fraction | int) -> bool:
         return NotImplemented if isinstance(other, Many) else self._sign_of_difference(other) < 0
@@ -148,8 +148,8 @@ class Real:
 def dyadic(size: Int, exponent: Int) -> Fraction:
     """size · 2^exponent, of terms that are known: one number, or many of them while many are asked about."""
     if HERE.known is not None:
-        found: Fraction = HERE.known.number(size, exponent)
-        return found
+        number: Fraction = HERE.known.number(size, exponent)
+        return number
     return size.__index__() * Fraction(2) ** exponent.__index__()
 
 
@@ -179,7 +179,7 @@ def floor_log2(x: Real) -> int:
         if lo > 0 and lo.bit_length() == hi.bit_length():
             return lo.bit_length() - 1 - n
         n *= 2
-    raise Undecided(f"{x!r} and a power of two agree in {MOST_PLACES} places")
+    raise UndecidedComparison(f"{x!r} and a power of two agree in {MOST_PLACES} places")
 
 
 # Functions of fractions ------------------------------------------------------------------------------------------------
@@ -292,8 +292,8 @@ def square_root(q: Fraction | int) -> Real:
         return real(Fraction(top, bottom))
 
     def enclose(n: int) -> Enclosure:
-        found = math.isqrt((q.numerator << 2 * n) // q.denominator)
-        return found, found + 1
+        root = math.isqrt((q.numerator << 2 * n) // q.denominator)
+        return root, root + 1
 
     return Real(enclose)
 
@@ -372,8 +372,8 @@ def hyperbolic_tangent(q: Fraction | int) -> Real:
         y = _difference((whole * ln2[0], whole * ln2[1]), _fixed(2 * q, w))
         lo, hi = _exponential((max(y[0], 0), max(y[1], 0)), w)
         small = (lo >> whole, -(-hi >> whole))
-        one = (1 << w, 1 << w)
-        return _divided(_difference(one, small), _sum(one, small), w)
+        unit = (1 << w, 1 << w)
+        return _divided(_difference(unit, small), _sum(unit, small), w)
 
     return _computed(compute, extra=16)
 
@@ -383,8 +383,8 @@ def nearest_by(x: Real, rounded: Callable[[int, int], Any]) -> Any:
     n = 64
     while n <= MOST_PLACES:
         lo, hi = x.enclose(n)
-        found = rounded(lo, -n)
-        if lo == hi or ((lo > 0) == (hi > 0) and found == rounded(hi, -n)):
-            return found
+        result = rounded(lo, -n)
+        if lo == hi or ((lo > 0) == (hi > 0) and result == rounded(hi, -n)):
+            return result
         n *= 2
-    raise Undecided(f"{x!r} lies too near to the middle of two numbers")
+    raise UndecidedComparison(f"{x!r} lies too near to the middle of two numbers")

@@ -100,8 +100,8 @@ SPECIAL_REGISTERS: dict[str, SpecialRegister] = {}
 
 def changing(name: str) -> SpecialRegister | None:
     """The special register of that name, if it is one that changes while a program runs."""
-    found = SPECIAL_REGISTERS.get(name)
-    return found if found is not None and found.changes else None
+    register = SPECIAL_REGISTERS.get(name)
+    return register if register is not None and register.changes else None
 
 
 def special_register(

@@ -26,7 +26,7 @@ class StaticRule(Generic[*Facts]):
     def __call__(self, *facts: *Facts) -> bool:
         return self.holds(*facts)
 
-    def said(self, *facts: *Facts, **fields: object) -> str:
+    def message(self, *facts: *Facts, **fields: object) -> str:
         """The sentence about these facts. `fields` are what it names besides."""
         given: tuple[Any, ...] = facts
         named = dict(zip(self._facts, given, strict=True))
@@ -35,14 +35,14 @@ class StaticRule(Generic[*Facts]):
     def demand(self, *facts: *Facts, **fields: object) -> None:
         """Raise BrokenRule if the rule is broken. For a page whose functions build something of what the rule is about."""
         if not self.holds(*facts):
-            raise BrokenRule(self, self.said(*facts, **fields))
+            raise BrokenRule(self, self.message(*facts, **fields))
 
 
 class BrokenRule(ValueError):
     """A text breaks `rule`; the message is the sentence, filled in."""
 
-    def __init__(self, rule: StaticRule[*tuple[Any, ...]], said: str):
-        super().__init__(said)
+    def __init__(self, rule: StaticRule[*tuple[Any, ...]], message: str):
+        super().__init__(message)
         self.rule = rule
 
 
@@ -51,13 +51,13 @@ class _Filling(string.Formatter):
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         (_, first), *keys = re.findall(r"(\W?)(\w+)", field_name)
-        found = kwargs[first]
+        value = kwargs[first]
         for mark, key in keys:
             if mark == ".":
-                found = getattr(found, key)
+                value = getattr(value, key)
             else:
-                found = found[int(key) if key.isdecimal() else kwargs[key]]
-        return found, first
+                value = value[int(key) if key.isdecimal() else kwargs[key]]
+        return value, first
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         if format_spec and isinstance(value, Collection):

@@ -76,8 +76,8 @@ class State(tuple[Any, ...]):
     def same_as(self, other: State) -> Bool:
         """Whether two records agree in every field."""
         agree = TRUE
-        for own, its in zip(self, other, strict=True):
-            agree = agree & (own == its)
+        for mine, theirs in zip(self, other, strict=True):
+            agree = agree & (mine == theirs)
         return agree
 
 
@@ -203,8 +203,8 @@ def taken(function: Callable[..., Any], *arguments: Any) -> tuple[list[Requireme
     try:
         returned = function(*arguments)
     finally:
-        found = _requirements.pop()
-    return found, returned
+        requirements = _requirements.pop()
+    return requirements, returned
 
 
 def step(function: Callable[..., Any]) -> Step:

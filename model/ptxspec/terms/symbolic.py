@@ -72,11 +72,11 @@ class Script:
 
     def _named(self, text: str, sort: str) -> str:
         """The name of an expression."""
-        found = self._names.get(text)
-        if found is None:
-            found = self._names[text] = f"t{len(self._names)}"
-            self.lines.append(f"(define-fun {found} () {sort} {text})")
-        return found
+        name = self._names.get(text)
+        if name is None:
+            name = self._names[text] = f"t{len(self._names)}"
+            self.lines.append(f"(define-fun {name} () {sort} {text})")
+        return name
 
     def _word(self, text: str, n: int) -> str:
         return self._named(text, f"(_ BitVec {n})")
@@ -182,17 +182,17 @@ class Script:
         """The bits of a floating-point number."""
         if self.functional:
             return self._word(f"(fp.to_ieee_bv {number})", type.width)
-        found = self._names.get(f"bits {number}")
-        if found is None:
-            found = self._names[f"bits {number}"] = self.declare(f"bits.{number}", type.width)
+        pattern = self._names.get(f"bits {number}")
+        if pattern is None:
+            pattern = self._names[f"bits {number}"] = self.declare(f"bits.{number}", type.width)
             exponent, significand = _FORMATS[type.name]
-            self.lines.append(f"(assert (= ((_ to_fp {exponent} {significand}) {found}) {number}))")
-        return found
+            self.lines.append(f"(assert (= ((_ to_fp {exponent} {significand}) {pattern}) {number}))")
+        return pattern
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
         if self.free is None:
-            found: str = lowering.low(unchosen(term), term.attrs[1])
-            return found
+            chosen: str = lowering.low(unchosen(term), term.attrs[1])
+            return chosen
         return self.free(term, lowering)
 
 
@@ -203,8 +203,8 @@ def parsed(script: Script, wanted: Sequence[tuple[str, int]]) -> list[Any]:
     lines = list(script.lines)
     for i, (value, width) in enumerate(wanted):
         lines += [f"(declare-const wanted.{i} {sort_of(width)})", f"(assert (= wanted.{i} {value}))"]
-    found = z3.parse_smt2_string("\n".join(lines))
-    return [equation.arg(1) for equation in list(found)[len(found) - len(wanted) :]]
+    assertions = z3.parse_smt2_string("\n".join(lines))
+    return [equation.arg(1) for equation in list(assertions)[len(assertions) - len(wanted) :]]
 
 
 def ground(script: Script, value: str, width: int) -> int | bool:
@@ -216,5 +216,7 @@ def ground(script: Script, value: str, width: int) -> int | bool:
     solver.from_string("\n".join([*script.lines, *equal]))
     if solver.check() != z3.sat:
         raise ValueError(f"no value: {solver.reason_unknown()}")
-    found = solver.model().eval(z3.Bool("wanted") if width == 0 else z3.BitVec("wanted", width), model_completion=True)
-    return z3.is_true(found) if width == 0 else int(found.as_long())
+    model_value = solver.model().eval(
+        z3.Bool("wanted") if width == 0 else z3.BitVec("wanted", width), model_completion=True
+    )
+    return z3.is_true(model_value) if width == 0 else int(model_value.as_long())

@@ -33,7 +33,7 @@ def select(c: Bool | bool, x: Any, y: Any) -> Any:
         return x
     c = truth(c)
     if isinstance(x, tuple):
-        return type(x)(*(select(c, own, its) for own, its in zip(x, y, strict=True)))
+        return type(x)(*(select(c, left, right) for left, right in zip(x, y, strict=True)))
     if c.op == "const":
         chosen = x if c.attrs[0] else y
         return truth(chosen) if isinstance(chosen, Bool | bool) else integer(chosen)
@@ -133,8 +133,8 @@ def is_set(x: Int | int, i: Int | int) -> Bool:
 def join(bits: Iterable[Int | int]) -> Int:
     """The number whose bit 0 is the first of `bits`, bit 1 the second, and so on."""
     result = integer(0)
-    for i, one in enumerate(bits):
-        result = result | (integer(one) << i)
+    for i, part in enumerate(bits):
+        result = result | (integer(part) << i)
     return result
 
 
@@ -235,12 +235,12 @@ def invalid_for(name: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool
     def mark(function: Callable[..., Bool]) -> Callable[..., Bool]:
         @functools.wraps(function)
         def condition(type: Type, *operands: Int) -> Bool:
-            found = function(type, *operands)
-            if found.op != "const":  # the condition keeps its operands alive, and this table none of them
-                key = id(found)
-                gone = weakref.ref(found, lambda _: _invalid.pop(key, None))
+            invalid = function(type, *operands)
+            if invalid.op != "const":  # the condition keeps its operands alive, and this table none of them
+                key = id(invalid)
+                gone = weakref.ref(invalid, lambda _: _invalid.pop(key, None))
                 _invalid[key] = _Invalid(gone, name, type, tuple(map(weakref.ref, operands)))
-            return found
+            return invalid
 
         return condition
 
@@ -249,11 +249,11 @@ def invalid_for(name: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool
 
 def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
     """(shortcut, type, operands) if the condition says that the shortcut's operands are invalid; else None."""
-    found = _invalid.get(id(condition))
-    if found is None or found.condition() is not condition:
+    entry = _invalid.get(id(condition))
+    if entry is None or entry.condition() is not condition:
         return None
-    operands = [o for o in (reference() for reference in found.operands) if o is not None]
-    return (found.shortcut, found.type, operands) if len(operands) == len(found.operands) else None
+    operands = [o for o in (reference() for reference in entry.operands) if o is not None]
+    return (entry.shortcut, entry.type, operands) if len(operands) == len(entry.operands) else None
 
 
 # Freedom ---------------------------------------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ def takes_operands(allowed: Callable[..., Bool]) -> bool:
 
 def variables_in(terms: Iterable[Any]) -> set[str]:
     """The names of the variables below some terms."""
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[int] = set()
     waiting = list(terms)
     while waiting:
@@ -397,27 +397,27 @@ def variables_in(terms: Iterable[Any]) -> set[str]:
         if id(term) not in seen:
             seen.add(id(term))
             if term.op == "var":
-                found.add(term.attrs[0])
+                names.add(term.attrs[0])
             waiting += term.args
-    return found
+    return names
 
 
 def freedoms_in(*terms: Any) -> list[Int]:
     """The freedom terms below some terms, each once."""
     seen: dict[int, Any] = {}
     stack = list(terms)
-    found = []
+    freedoms = []
     while stack:
         term = stack.pop()
         if id(term) in seen:
             continue
         seen[id(term)] = term
         if term.op == "freedom":
-            found.append(term)
+            freedoms.append(term)
         elif term.op == "call":
             stack.append(meaning_of(term)[0])
         stack.extend(term.args)
-    return found
+    return freedoms
 
 
 def substitute(term: Any, values: dict[str, Any], memo: dict[int, Any] | None = None) -> Any:

@@ -35,13 +35,13 @@ def command(to: Path | None, opcodes: tuple[str, ...], as_json: bool) -> None:
         _check(to)
     from ptxspec_workshop.site.export import isa
 
-    found = isa.exported(opcodes or None)
-    text = isa.text_of(found)
+    exported = isa.exported(opcodes or None)
+    text = isa.text_of(exported)
     if to is None:
         put(text, nl=False)
         return
     _write(to, text.encode("ascii"))
-    facts = {"file": str(to), "bytes": len(text), "opcodes": len(found["opcodes"]), "forms": _forms(found)}
+    facts = {"file": str(to), "bytes": len(text), "opcodes": len(exported["opcodes"]), "forms": _forms(exported)}
     if as_json:
         put_json(facts)
     else:

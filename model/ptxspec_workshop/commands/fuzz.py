@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from ptxspec.base.campaign_options import where_options
-from ptxspec.base.campaigns import Where
-from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.base.campaigns import WorkerOptions
+from ptxspec.cli.failures import FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 #: cases without --count and without --seconds
@@ -72,7 +72,7 @@ def command(
     report: Path | None,
     journal: Path | None,
     again: Path | None,
-    where: Where,
+    where: WorkerOptions,
     as_json: bool,
 ) -> int:
     """Run random programs through an assembler or an emulator, and check the results against the definitions:
@@ -88,26 +88,26 @@ def command(
     from ptxspec.base import campaigns
     from ptxspec_workshop.fuzz import judging
 
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         try:
             target, facts = _target(ptxas, levels, library, where)
             if again is not None:
                 return _again(again, target, limit, as_json)
-            own = None if journal is None else campaigns.Journal(journal, {**facts, "limit": limit})
-            for name, reply in () if own is None else own.known.items():
+            kept = None if journal is None else campaigns.Journal(journal, {**facts, "limit": limit})
+            for name, reply in () if kept is None else kept.known.items():
                 _check_known(name, reply, f"{journal}: the outcome of {name[:40]}")
             jobs = _jobs(seed, count, seconds, target, limit, patience)
             budget = 10 * limit + 2 * patience + 600
-            outcomes = campaigns.run(judging.judge, jobs, where, seconds=budget, journal=own)
+            outcomes = campaigns.run(judging.judge, jobs, where, seconds=budget, journal=kept)
             words = ["ptxspec", "fuzz", *_named(ptxas, levels, library)]
-            told = _collected(outcomes, facts, report, shlex.join(words), as_json)
+            summary = _collected(outcomes, facts, report, shlex.join(words), as_json)
         except campaigns.MissingDask as missing:
             raise Failed(str(missing)) from None
     if as_json:
-        put_json(told)
+        put_json(summary)
     else:
-        _show(told)
-    return int(bool(told["findings"]))
+        _show(summary)
+    return int(bool(summary["findings"]))
 
 
 def _check_known(name: str, reply: Any, where: str) -> None:
@@ -126,17 +126,17 @@ def _check_known(name: str, reply: Any, where: str) -> None:
             raise Failed(str(why)) from None
 
 
-def _target(ptxas: str | None, levels: str, library: str | None, where: Where) -> tuple[Any, dict[str, Any]]:
+def _target(ptxas: str | None, levels: str, library: str | None, where: WorkerOptions) -> tuple[Any, dict[str, Any]]:
     """Who is asked, and what is known of it."""
     from ptxspec.base import campaigns
     from ptxspec_workshop.fuzz import targets
 
     if library is not None:
-        own: Any = targets.Library(str(Path(library).resolve()))
-        return own, own.facts()
+        target: Any = targets.LibraryTarget(str(Path(library).resolve()))
+        return target, target.facts()
     if ptxas is None:
-        own = targets.Native()
-        return own, own.facts()
+        target = targets.Native()
+        return target, target.facts()
     from ptxspec.evidence import assembler
 
     wanted = tuple(f"-O{level.strip()}" for level in levels.split(","))
@@ -144,8 +144,8 @@ def _target(ptxas: str | None, levels: str, library: str | None, where: Where) -
         raise Failed(f"--levels: numbers from 0 to 3 with commas between, not {levels!r}")
     path = ptxas or assembler.ptxas()
     (gpu,) = campaigns.values(targets.gpu, [("the GPU", None)], where._replace(jobs=1))
-    own = targets.Ptxas(path, wanted, not gpu.reason)
-    return own, {**own.facts(), "gpu": gpu.name, "driver": gpu.driver, "not_executed": gpu.reason}
+    target = targets.Ptxas(path, wanted, not gpu.reason)
+    return target, {**target.facts(), "gpu": gpu.name, "driver": gpu.driver, "not_executed": gpu.reason}
 
 
 def _named(ptxas: str | None, levels: str, library: str | None) -> list[str]:
@@ -177,43 +177,45 @@ def _collected(
     from ptxspec.base.progress import counted
     from ptxspec_workshop.fuzz import reports
 
-    told: dict[str, Any] = {"target": facts, "cases": 0, "executed": 0, "cells_not_judged": 0, "findings": []}
+    summary: dict[str, Any] = {"target": facts, "cases": 0, "executed": 0, "cells_not_judged": 0, "findings": []}
     with counted("programs", as_json) as shown:
         for name, reply, _ in outcomes:
-            told["cases"] += 1
+            summary["cases"] += 1
             if reply.kind == "done":
-                found = reply.value["finding"]
-                told["executed"] += int(reply.value["executed"] > 0)
-                told["cells_not_judged"] += reply.value["cells_not_judged"]
+                finding = reply.value["finding"]
+                summary["executed"] += int(reply.value["executed"] > 0)
+                summary["cells_not_judged"] += reply.value["cells_not_judged"]
             else:  # what our own part did with the seed
-                found = {"seed": int(name), "kind": "internal", "who": [], "message": reply.message, "statements": []}
-            if found is not None:
+                finding = {"seed": int(name), "kind": "internal", "who": [], "message": reply.message, "statements": []}
+            if finding is not None:
                 place = None
                 if report is not None and reply.kind == "done":
-                    place = str(reports.write(report, found, facts, again))
-                kept = {k: found[k] for k in ("seed", "kind", "who", "message", "statements")}
-                told["findings"].append({**kept, "folder": place, "pages": found.get("pages", [])})
-            shown(told["cases"], len(told["findings"]))
-    told["findings"].sort(key=lambda one: one["seed"])
-    told["note"] = "" if told["executed"] else f"{NOTHING_RAN} ({facts.get('not_executed') or 'no program was run'})"
-    return told
+                    place = str(reports.write(report, finding, facts, again))
+                kept = {k: finding[k] for k in ("seed", "kind", "who", "message", "statements")}
+                summary["findings"].append({**kept, "folder": place, "pages": finding.get("pages", [])})
+            shown(summary["cases"], len(summary["findings"]))
+    summary["findings"].sort(key=lambda found_case: found_case["seed"])
+    summary["note"] = (
+        "" if summary["executed"] else f"{NOTHING_RAN} ({facts.get('not_executed') or 'no program was run'})"
+    )
+    return summary
 
 
-def _show(told: dict[str, Any]) -> None:
-    for one in told["findings"]:
-        who = f" at {', '.join(filter(None, one['who']))}" if any(one["who"]) else ""
-        say(f"seed {one['seed']}: {one['kind']}{who}: {one['message']}", fg="red")
-        for line in one["statements"][:20]:
+def _show(summary: dict[str, Any]) -> None:
+    for finding in summary["findings"]:
+        who = f" at {', '.join(filter(None, finding['who']))}" if any(finding["who"]) else ""
+        say(f"seed {finding['seed']}: {finding['kind']}{who}: {finding['message']}", fg="red")
+        for line in finding["statements"][:20]:
             say(f"    {line}")
-        for page in one["pages"][:10]:
+        for page in finding["pages"][:10]:
             say(f"  — {page}")
-        if one["folder"]:
-            say(f"  {one['folder']}")
-    say(f"{told['cases']} programs, {told['executed']} executed; {len(told['findings'])} findings")
-    if told["cells_not_judged"]:
-        say(f"{told['cells_not_judged']} cells depend on what PTX leaves open, and were not judged")
-    if told["note"]:
-        say(told["note"], err=True, fg="yellow")
+        if finding["folder"]:
+            say(f"  {finding['folder']}")
+    say(f"{summary['cases']} programs, {summary['executed']} executed; {len(summary['findings'])} findings")
+    if summary["cells_not_judged"]:
+        say(f"{summary['cells_not_judged']} cells depend on what PTX leaves open, and were not judged")
+    if summary["note"]:
+        say(summary["note"], err=True, fg="yellow")
 
 
 def _again(folder: Path, target: Any, limit: float, as_json: bool) -> int:
@@ -222,13 +224,15 @@ def _again(folder: Path, target: Any, limit: float, as_json: bool) -> int:
 
     case, before = reports.read(folder)
     seen = judging.look(case, target, limit)
-    found = seen.found
-    kind, message = ("", "the finding does not occur any more") if found is None else (found.kind, found.message)
+    difference = seen.difference
+    kind, message = (
+        ("", "the finding does not occur any more") if difference is None else (difference.kind, difference.message)
+    )
     if as_json:
-        told = {"folder": str(folder), "before": before["kind"], "now": kind or None, "message": message}
-        put_json({**told, "executed": seen.executed})
+        outcome = {"folder": str(folder), "before": before["kind"], "now": kind or None, "message": message}
+        put_json({**outcome, "executed": seen.executed})
     else:
-        say(f"{folder}: {f'{kind}: ' if kind else ''}{message}", fg="red" if found else None)
-        if not seen.executed and not found:
+        say(f"{folder}: {f'{kind}: ' if kind else ''}{message}", fg="red" if difference else None)
+        if not seen.executed and not difference:
             say(NOTHING_RAN, err=True, fg="yellow")
-    return int(found is not None)
+    return int(difference is not None)

@@ -11,10 +11,17 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.evidence.compare.choices import ones
 from ptxspec.evidence.compare.compiled_loops import compile_loops
-from ptxspec_workshop.generate.multifunction_operands import BLOCK, FUNCTIONS, WORD, Function, mix, operands
+from ptxspec_workshop.generate.multifunction_operands import (
+    BLOCK,
+    FUNCTIONS,
+    WORD,
+    MultifunctionInstruction,
+    mix,
+    operands,
+)
 
 
-def compiled(functions: Iterable[Function]) -> list[Callable[[list[np.ndarray]], np.ndarray]]:
+def compiled(functions: Iterable[MultifunctionInstruction]) -> list[Callable[[list[np.ndarray]], np.ndarray]]:
     """For each function its definition as compiled code, from columns of operands to the results."""
     loops = compile_loops([f.meaning for f in functions], ones, level=2)
     return [partial(_first, loop) for loop in loops]
@@ -24,7 +31,9 @@ def _first(loop: Callable[[list[np.ndarray]], list[np.ndarray]], columns: list[n
     return loop(columns)[0]
 
 
-def checksum(function: Function, run: Callable[[list[np.ndarray]], np.ndarray], block: int, part: int = 1 << 16) -> int:
+def checksum(
+    function: MultifunctionInstruction, run: Callable[[list[np.ndarray]], np.ndarray], block: int, part: int = 1 << 16
+) -> int:
     """What a definition gives for a block, computed in parts that fit into the processor's caches."""
     total = 0
     with np.errstate(over="ignore"):
@@ -35,7 +44,7 @@ def checksum(function: Function, run: Callable[[list[np.ndarray]], np.ndarray], 
     return total & WORD
 
 
-def differing(function: Function, recorded: np.ndarray, blocks: Iterable[int]) -> list[int]:
+def differing(function: MultifunctionInstruction, recorded: np.ndarray, blocks: Iterable[int]) -> list[int]:
     """Those of the blocks whose answers are not what the definition gives."""
     (run,) = compiled([function])
     return [block for block in blocks if checksum(function, run, block) != int(recorded[block])]
@@ -43,9 +52,9 @@ def differing(function: Function, recorded: np.ndarray, blocks: Iterable[int]) -
 
 def table_digests() -> dict[str, str]:
     """By page, the SHA-256 digest of its table's coefficients, written in decimal with commas: all A, all B, all C."""
-    found = {}
+    digests = {}
     for page in sorted({f.page for f in FUNCTIONS}):
         table = contracts.unit_function(page).TABLE
         numbers = ",".join(str(n) for column in table for n in column)
-        found[page] = hashlib.sha256(numbers.encode()).hexdigest()
-    return found
+        digests[page] = hashlib.sha256(numbers.encode()).hexdigest()
+    return digests

@@ -16,7 +16,7 @@ from ptxspec.evidence.kernels.cases import PROFILE, Case
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ImageAccess
 from ptxspec_workshop.compare.image_runs import computed
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, tile_cases, warp_cases
 from ptxspec_workshop.generate.image_cases import ImageCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
@@ -26,38 +26,38 @@ from ptxspec_workshop.generate.image_sweeps import cases as image_cases
 ROWS = 6
 
 
-def agreeing(own: Iterable[Form]) -> dict[str, bool]:
+def agreeing(forms: Iterable[Form]) -> dict[str, bool]:
     """Whether both engines leave the same, by the forms' texts: of the forms for which there are kernels."""
-    own = list(own)
-    plain = {str(v): str(f) for f in own for v in f.variants}  # one of them has hints
-    asked: list[tuple[str, Case]] = [(plain[str(c.form)], c) for c in effect_cases.cases(own)]
-    asked += [(str(c.form), c) for c in warp_cases.cases(own)]
-    asked += [(str(c.form), c) for c in matrix_cases.small(own)]
-    asked += [(str(c.form), c) for c in matrix_moves.small(own)]
-    asked += [(str(c.form), c) for c in tile_cases.small(own)]
-    asked += [(str(f), c) for f in own if cluster_cases.asks(f) for c in cluster_cases.cases([f])]
-    found = _kernels(asked)
+    forms = list(forms)
+    plain = {str(v): str(f) for f in forms for v in f.variants}  # one of them has hints
+    cases: list[tuple[str, Case]] = [(plain[str(c.form)], c) for c in effect_cases.cases(forms)]
+    cases += [(str(c.form), c) for c in warp_cases.cases(forms)]
+    cases += [(str(c.form), c) for c in matrix_cases.small(forms)]
+    cases += [(str(c.form), c) for c in matrix_moves.small(forms)]
+    cases += [(str(c.form), c) for c in tile_cases.small(forms)]
+    cases += [(str(f), c) for f in forms if cluster_cases.asks(f) for c in cluster_cases.cases([f])]
+    agreements = _kernels(cases)
     by_spelling = _image_cases()
-    return found | {str(f): _images(f) for f in own if effect_cases.asks_images(f) and f.mnemonic in by_spelling}
+    return agreements | {str(f): _images(f) for f in forms if effect_cases.asks_images(f) and f.mnemonic in by_spelling}
 
 
-def _kernels(asked: Sequence[tuple[str, Case]]) -> dict[str, bool]:
+def _kernels(named: Sequence[tuple[str, Case]]) -> dict[str, bool]:
     """Whether all cases of a form agree."""
-    cases = [case for _, case in asked]
-    exact, native = (Machine(PROFILE, engine).answers(cases) for engine in ("exact", "native"))
-    found: dict[str, bool] = {}
-    for form, case in asked:
-        found[form] = found.get(form, True) and not case.differs(exact[case.name], native[case.name]).any()
-    return found
+    cases = [case for _, case in named]
+    exact, native = (CachedMachine(PROFILE, engine).answers(cases) for engine in ("exact", "native"))
+    agreements: dict[str, bool] = {}
+    for form, case in named:
+        agreements[form] = agreements.get(form, True) and not case.differs(exact[case.name], native[case.name]).any()
+    return agreements
 
 
 @cache
 def _image_cases() -> dict[str, ImageCase]:
     """The first case of each spelling."""
-    found: dict[str, ImageCase] = {}
+    by_mnemonic: dict[str, ImageCase] = {}
     for case in image_cases():
-        found.setdefault(mnemonic(case), case)
-    return found
+        by_mnemonic.setdefault(mnemonic(case), case)
+    return by_mnemonic
 
 
 _known: dict[Any, bool] = {}

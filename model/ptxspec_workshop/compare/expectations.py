@@ -17,7 +17,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 
 
 class Expectation(NamedTuple):
@@ -48,11 +48,11 @@ class Difference(NamedTuple):
 
 def difference(case: Case, row: int, ours: np.ndarray | None, gpu: np.ndarray) -> Difference:
     """A row of a case's answers that differs."""
-    own = None if ours is None else tuple(map(int, ours[row]))
-    return Difference(case.name, row, case.operands(row), own, tuple(map(int, gpu[row])))
+    expected_row = None if ours is None else tuple(map(int, ours[row]))
+    return Difference(case.name, row, case.operands(row), expected_row, tuple(map(int, gpu[row])))
 
 
-def of_kernels(machine: Machine, cases: Sequence[Case]) -> list[Expectation]:
+def of_kernels(machine: CachedMachine, cases: Sequence[Case]) -> list[Expectation]:
     """What our machine answers to the cases' kernels."""
     answers = machine.answers(cases)
     return [Expectation(answers[c.name], partial(c.differs, answers[c.name])) for c in cases]
@@ -75,10 +75,10 @@ def expected(
     result, so that a bound decides (see `wrong`)."""
     chosen = [i for i, (form, _) in enumerate(cases) if not awaited(form, profile)]
     computed = run_native([cases[i][1] for i in chosen], [tables[i] for i in chosen], profile.term) if chosen else []
-    found: list[np.ndarray | None] = [None] * len(cases)
+    tables_expected: list[np.ndarray | None] = [None] * len(cases)
     for i, columns in zip(chosen, computed, strict=True):
-        found[i] = np.concatenate([c.astype(np.uint64).reshape(len(c), -1) for c in columns], axis=1)
-    return found
+        tables_expected[i] = np.concatenate([c.astype(np.uint64).reshape(len(c), -1) for c in columns], axis=1)
+    return tables_expected
 
 
 def wrong(
@@ -92,24 +92,24 @@ def wrong(
     if want is not None:
         return unlike(answers.astype(np.uint64), want)
     names = inputs_of(meaning)
-    found = np.zeros(len(table), bool)
+    is_wrong = np.zeros(len(table), bool)
     for i, (row, bits) in enumerate(zip(table, answers.tolist(), strict=True)):
         values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(names, row, strict=True)}
         terms = [term for _, term in results_of(meaning)]
         settled: dict[Any, int] = {}
-        found[i] = not all(
+        is_wrong[i] = not all(
             exact.allows(t, values, b, profile.chosen, settled) for t, b in zip(terms, bits, strict=True)
         )
-    return found
+    return is_wrong
 
 
 def differences(
     cases: Iterable[Case], expectations: Iterable[Expectation], answers: Mapping[str, np.ndarray]
 ) -> tuple[int, list[Difference]]:
     """(rows compared, rows that differ) between somebody's answers, by the cases' names, and what is expected."""
-    count, found = 0, []
+    count, result = 0, []
     for case, want in zip(cases, expectations, strict=True):
         answer = answers[case.name]
         count += len(answer)
-        found += [difference(case, int(i), want.ours, answer) for i in np.flatnonzero(want.wrong(answer))]
-    return count, found
+        result += [difference(case, int(i), want.ours, answer) for i in np.flatnonzero(want.wrong(answer))]
+    return count, result

@@ -14,16 +14,16 @@ from ptxspec.machine.module import Module
 
 def launched(loaded: Module, name: str, launches: Iterable[Launch], **how: Any) -> list[np.ndarray]:
     """The rows of `out` that a kernel's launches leave. `how` are the profile and the engine."""
-    found = []
-    for own in launches:
-        out = np.full_like(own.cells, FILL)
-        arguments = [own.cells.copy(), out, *([] if own.argument is None else [own.argument])]
-        loaded.launch(name, own.grid, own.threads, arguments, cluster=own.cluster, **how)
-        found.append(out)
-    return found
+    answers = []
+    for launch in launches:
+        out = np.full_like(launch.cells, FILL)
+        arguments = [launch.cells.copy(), out, *([] if launch.argument is None else [launch.argument])]
+        loaded.launch(name, launch.grid, launch.threads, arguments, cluster=launch.cluster, **how)
+        answers.append(out)
+    return answers
 
 
-class Machine:
+class CachedMachine:
     """Our machine, which computes what is alike once."""
 
     def __init__(self, profile: str, engine: Engine):

@@ -17,7 +17,7 @@ def open_rows(form: Form, absent: tuple[str, ...]) -> np.ndarray:
     """The rows whose results hang on a freedom: found by evaluating the definition with a choice that takes notes."""
     meaning = form.meaning(absent)
     terms = [value for result in meaning.results for value in result.values]
-    found = []
+    parts = []
     for launch in launches(form, absent):
         is_open = np.zeros(len(launch.cells), bool)
         if isinstance(meaning.effect, Collective) and freedoms_in(*terms):
@@ -38,5 +38,5 @@ def open_rows(form: Form, absent: tuple[str, ...]) -> np.ndarray:
                 for term in terms:
                     exact.evaluate(term, env, note)
                 is_open[i] = bool(met)
-        found.append(is_open)
-    return np.concatenate(found)
+        parts.append(is_open)
+    return np.concatenate(parts)

@@ -9,10 +9,10 @@ import numpy as np
 from ptxspec.base.options import Engine
 from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec_workshop.compare.kernel_runs import launched, load
-from ptxspec_workshop.generate.fuzzing.random_program import Program, module
+from ptxspec_workshop.generate.fuzzing.random_program import RandomProgram, module
 
 
-def answers_here(programs: Sequence[Program], engine: Engine = "native") -> list[np.ndarray]:
+def answers_here(programs: Sequence[RandomProgram], engine: Engine = "native") -> list[np.ndarray]:
     """For each program a row of cells a thread."""
     loaded = load(module(programs))
     return [p.kept(launched(loaded, p.name, p.launches, profile=PROFILE, engine=engine)) for p in programs]

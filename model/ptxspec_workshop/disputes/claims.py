@@ -21,7 +21,7 @@ VERSIONS = ("13.0", "13.5")
 LEVELS = (0, 1, 2, 3)
 
 
-class Place(NamedTuple):
+class ClaimLocation(NamedTuple):
     """Where a claim is stated: the file and the line."""
 
     path: str
@@ -42,10 +42,10 @@ class Dispute(NamedTuple):
     at: dict[str, int]
     assume: str | None
     expected: str
-    place: Place
+    place: ClaimLocation
 
 
-class Fault(NamedTuple):
+class AssemblerFault(NamedTuple):
     """A fragment that an assembler gets wrong. `failing` says which versions fail, and at which levels. `entry` is the number in
     the register of ambiguities. With `is_open` the result is one that PTX leaves open, and the machine code takes another
     choice than the profile of the machine has."""
@@ -57,7 +57,7 @@ class Fault(NamedTuple):
     results: dict[str, str]
     failing: dict[str, tuple[int, ...]]
     is_open: bool
-    place: Place
+    place: ClaimLocation
 
     @property
     def text(self) -> str:
@@ -77,25 +77,25 @@ class Extent(NamedTuple):
     reader: str
     ptx: str
     machine: str
-    place: Place
+    place: ClaimLocation
 
 
 #: every claim of the pages loaded so far, in order
 DISPUTES: list[Dispute] = []
 EXTENTS: list[Extent] = []
-FAULTS: list[Fault] = []
+FAULTS: list[AssemblerFault] = []
 
 
 def dispute(
     title: str, ptx: str, reading: str, *, assume: str | None = None, expected: str = "refuted", **at: int
 ) -> Dispute:
     """State the verdict on `ptx` computing what `reading` does; `at` are operands that are shown."""
-    found = Dispute(title, trimmed(ptx), trimmed(reading), dict(at), assume, expected, Place(*called_at()))
-    DISPUTES.append(found)
-    return found
+    claim = Dispute(title, trimmed(ptx), trimmed(reading), dict(at), assume, expected, ClaimLocation(*called_at()))
+    DISPUTES.append(claim)
+    return claim
 
 
-class Finding(NamedTuple):
+class FaultClaims(NamedTuple):
     """States what versions of an assembler make of programs: faults, or, if `is_open`, another choice than the profile of the
     machine has, of a result that PTX leaves open."""
 
@@ -109,38 +109,38 @@ class Finding(NamedTuple):
         inputs: Mapping[str, str],
         results: Mapping[str, str],
         failing: Mapping[str, str],
-    ) -> Fault:
+    ) -> AssemblerFault:
         """State it of `ptx`. `inputs` and `results` name registers with their types, as in {"a": "b32"}; `failing` maps a
         version to the levels at which it is so, as in {"13.0": "123"}."""
-        place = Place(*called_at())
+        place = ClaimLocation(*called_at())
         unknown = set(failing) - set(VERSIONS)
         levels = {version: tuple(map(int, digits)) for version, digits in failing.items()}
-        unknown |= {str(level) for own in levels.values() for level in own if level not in LEVELS}
+        unknown |= {str(level) for by_version in levels.values() for level in by_version if level not in LEVELS}
         if unknown:
             raise ValueError(f"{place}: {title}: no version or level {', '.join(sorted(unknown))} was asked")
-        found = Fault(title, entry, trimmed(ptx), dict(inputs), dict(results), levels, self.is_open, place)
-        FAULTS.append(found)
-        return found
+        fault = AssemblerFault(title, entry, trimmed(ptx), dict(inputs), dict(results), levels, self.is_open, place)
+        FAULTS.append(fault)
+        return fault
 
 
 #: states that versions of an assembler get a program wrong
-fault = Finding(False)
+fault = FaultClaims(False)
 #: states that they leave another result than the profile of the machine says, where PTX leaves it open
-open_result = Finding(True)
+open_result = FaultClaims(True)
 
 
 def extent(reader: str, ptx: str, *, machine: str) -> Extent:
     """State how a fault reaches from one instruction to another: see Extent."""
-    found = Extent(reader, trimmed(ptx), trimmed(machine), Place(*called_at()))
-    EXTENTS.append(found)
-    return found
+    claim = Extent(reader, trimmed(ptx), trimmed(machine), ClaimLocation(*called_at()))
+    EXTENTS.append(claim)
+    return claim
 
 
 class Claims(NamedTuple):
     """All that the pages state."""
 
     disputes: tuple[Dispute, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[AssemblerFault, ...]
     extents: tuple[Extent, ...]
 
 

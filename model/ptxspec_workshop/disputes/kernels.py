@@ -59,10 +59,10 @@ def _store(name: str, type: str, offset: int) -> str:
 def cells(inputs: Mapping[str, str], rows: Sequence[Mapping[str, int]]) -> np.ndarray:
     """What the kernel's input holds: a row of cells a thread. Values are bits; negative ones are two's complement. Raises
     ValueError for a row that does not name just the inputs."""
-    found = np.zeros((len(rows), CELLS), np.uint64)
+    array = np.zeros((len(rows), CELLS), np.uint64)
     for i, row in enumerate(rows):
         if set(row) != set(inputs):
             raise ValueError(f"a row of {sorted(row)} for the operands {sorted(inputs)}")
         for j, name in enumerate(inputs):
-            found[i, j] = row[name] & 0xFFFFFFFFFFFFFFFF
-    return found
+            array[i, j] = row[name] & 0xFFFFFFFFFFFFFFFF
+    return array

@@ -19,10 +19,10 @@ from ptxspec_workshop.record.families import FUNCTIONS
 PROFILE = "hopper"
 
 
-class Judged(NamedTuple):
+class JudgedReading(NamedTuple):
     """`status` is the prover's verdict on the two being the same, with the operands that it found; `right` and `wrong` are what
     the fragment and the reading leave in the registers that both write, for the operands of the page. If `form` was recorded,
-    `asked` counts the recorded operands, `telling` those for which the two differ, and `agree` and `as_reading` the answers
+    `operands` counts the recorded operands, `telling` those for which the two differ, and `agree` and `as_reading` the answers
     among these that are as the definition and as the reading say."""
 
     status: str
@@ -30,19 +30,19 @@ class Judged(NamedTuple):
     right: dict[str, int]
     wrong: dict[str, int]
     form: str = ""
-    asked: int = 0
+    operands: int = 0
     telling: int = 0
     agree: int = 0
     as_reading: int = 0
 
 
-def judged(claim: Dispute, seconds: float = 60.0) -> Judged:
+def judged(claim: Dispute, seconds: float = 60.0) -> JudgedReading:
     """What is to be said of a dispute."""
     verdict = prove(claim.ptx, claim.reading, assume=claim.assume, timeout=seconds, compare=["*"], nan="payloads")
-    found = verdict.counterexample
-    inputs = {} if found is None else {name: int(value) for name, value in found.inputs.items()}
+    counterexample = verdict.counterexample
+    inputs = {} if counterexample is None else {name: int(value) for name, value in counterexample.inputs.items()}
     right, wrong = values(claim)
-    return Judged(str(verdict.status), inputs, right, wrong)._replace(**_recorded(claim))
+    return JudgedReading(str(verdict.status), inputs, right, wrong)._replace(**_recorded(claim))
 
 
 def values(claim: Dispute) -> tuple[dict[str, int], dict[str, int]]:
@@ -85,12 +85,15 @@ def _recorded(claim: Dispute) -> dict[str, Any]:
         name: np.array([row[i] for row in table], np.uint64) for i, (name, _) in enumerate(inputs_of(meaning))
     }
     answers = kept.values[claim.ptx][:, 0].astype(np.uint64)
-    one, other = _results(claim.ptx, operands), _results(claim.reading, operands)
-    result = next(name for name in one if name in other)
-    right, wrong = (np.broadcast_to(np.asarray(side[result]).astype(np.uint64), answers.shape) for side in (one, other))
+    right_results, wrong_results = _results(claim.ptx, operands), _results(claim.reading, operands)
+    result = next(name for name in right_results if name in wrong_results)
+    right, wrong = (
+        np.broadcast_to(np.asarray(side[result]).astype(np.uint64), answers.shape)
+        for side in (right_results, wrong_results)
+    )
     telling = right != wrong
     counts = {
-        "asked": len(table),
+        "operands": len(table),
         "telling": int(telling.sum()),
         "agree": int((telling & (answers == right)).sum()),
         "as_reading": int((telling & (answers == wrong)).sum()),

@@ -17,7 +17,7 @@ from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.module import Module
 from ptxspec.query.evaluate import evaluate
 from ptxspec_workshop.compare.kernel_runs import load
-from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, Extent, Fault
+from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, AssemblerFault, Extent
 from ptxspec_workshop.disputes.kernels import FILL, NAME
 from ptxspec_workshop.record.stored_answers import Answers, read_archive
 
@@ -29,7 +29,7 @@ class NotRecorded(LookupError):
     """No answer is kept for a claim of the pages, or no answers are installed."""
 
 
-class Judged(NamedTuple):
+class JudgedFault(NamedTuple):
     """What the record says of a fault: by way, the number of rows that differ from the definitions; how many were compared, and
     how many were not, since their results are open; and the first row that differs: its operands, what the definitions say and
     what the machine left, by name, as bits."""
@@ -49,18 +49,18 @@ class Judged(NamedTuple):
 def record(stem: str) -> Answers:
     """A part of the record, "kernels" or "extent". Raises NotRecorded where it is not installed, and ValueError if it is not
     what was recorded."""
-    found = read_archive(FOLDER / "disputes", stem)
-    if found is None:
+    archive = read_archive(FOLDER / "disputes", stem)
+    if archive is None:
         raise NotRecorded(MISSING)
-    return found
+    return archive
 
 
-def key(fault: Fault) -> str:
+def key(fault: AssemblerFault) -> str:
     """The name of a fault's kernel in the record: the first half of the digest of its text."""
     return hashlib.sha256(fault.text.encode()).hexdigest()[:16]
 
 
-def answers(fault: Fault) -> np.ndarray:
+def answers(fault: AssemblerFault) -> np.ndarray:
     """The cells that the threads read, then what they left in each of WAYS. Raises NotRecorded."""
     known = record("kernels").values
     if key(fault) not in known:
@@ -68,13 +68,13 @@ def answers(fault: Fault) -> np.ndarray:
     return known[key(fault)]
 
 
-def judged(fault: Fault) -> Judged:
+def judged(fault: AssemblerFault) -> JudgedFault:
     """A fault's answers against the definitions. What PTX states is compared without any choices, so that a row whose result is
     open takes no part; open results are compared with the choices of the profile "hopper"."""
     return judged_by(fault, answers(fault))
 
 
-def judged_by(fault: Fault, known: np.ndarray) -> Judged:
+def judged_by(fault: AssemblerFault, known: np.ndarray) -> JudgedFault:
     """The same of given answers."""
     cells, left = known[0], known[1:]
     expected, decided = _stated(fault, cells)
@@ -89,10 +89,10 @@ def judged_by(fault: Fault, known: np.ndarray) -> Judged:
             _named(fault.results, expected[row]),
             _named(fault.results, left[way, row]),
         )
-    return Judged(counts, int(decided.sum()), int((~decided).sum()), example)
+    return JudgedFault(counts, int(decided.sum()), int((~decided).sum()), example)
 
 
-def _stated(fault: Fault, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _stated(fault: AssemblerFault, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the threads leave by the definitions, and which rows PTX decides."""
     module = load(fault.text)
     if fault.is_open:
@@ -103,9 +103,9 @@ def _stated(fault: Fault, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return whole, decided
     rows = np.full(cells.shape, FILL, np.uint64)
     for i in range(len(cells)):
-        own = _left_if_decided(module, cells[i : i + 1])
-        decided[i] = own is not None
-        rows[i : i + 1] = FILL if own is None else own
+        left = _left_if_decided(module, cells[i : i + 1])
+        decided[i] = left is not None
+        rows[i : i + 1] = FILL if left is None else left
     return rows, decided
 
 
@@ -131,7 +131,7 @@ def _named(types: dict[str, str], cells: np.ndarray) -> dict[str, int]:
     return {name: int(cells[i]) & ((1 << width) - 1) for i, (name, width) in enumerate(widths.items())}
 
 
-class Reach(NamedTuple):
+class ExtentResults(NamedTuple):
     """Of one reader, by way: the writers after which its result is wrong in some thread; and those among them after which the
     machine did not leave what `machine` says in every thread."""
 
@@ -139,7 +139,7 @@ class Reach(NamedTuple):
     unexplained: dict[str, tuple[str, ...]]
 
 
-def reach(extent: Extent) -> Reach:
+def reach(extent: Extent) -> ExtentResults:
     """A reader's recorded answers against the definitions: with the bits that the writer left, and as the page says that the
     machine reads them."""
     kept = record("extent")
@@ -158,7 +158,7 @@ def reach(extent: Extent) -> Reach:
             for j, way in enumerate(facts["ways"])
         }
 
-    return Reach(listed(wrong), listed(unexplained))
+    return ExtentResults(listed(wrong), listed(unexplained))
 
 
 def _of_bits(text: str, bits: np.ndarray, operand: np.ndarray) -> np.ndarray:
@@ -166,5 +166,5 @@ def _of_bits(text: str, bits: np.ndarray, operand: np.ndarray) -> np.ndarray:
     inputs: dict[str, Any] = {"r": bits.ravel()}
     if ", a," in text:
         inputs["a"] = np.broadcast_to(operand, bits.shape).ravel()
-    found: np.ndarray = np.asarray(evaluate(text, inputs)["d"]).reshape(bits.shape)
-    return found
+    results: np.ndarray = np.asarray(evaluate(text, inputs)["d"]).reshape(bits.shape)
+    return results

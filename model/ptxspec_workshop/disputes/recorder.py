@@ -21,7 +21,7 @@ import numpy as np
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.evidence.location import FOLDER
 from ptxspec.terms.types import TYPES
-from ptxspec_workshop.disputes.claims import Fault, load_all
+from ptxspec_workshop.disputes.claims import AssemblerFault, load_all
 from ptxspec_workshop.disputes.kernels import CELLS, FILL, NAME, cells
 from ptxspec_workshop.disputes.recorded import WAYS, key, record
 from ptxspec_workshop.record.stored_answers import write_archive
@@ -30,7 +30,7 @@ from ptxspec_workshop.record.stored_answers import write_archive
 ROWS = 32
 
 
-def unasked() -> Iterator[Fault]:
+def unasked() -> Iterator[AssemblerFault]:
     """The faults of the pages whose kernels the record has not."""
     known = record("kernels").values
     met = set(known)
@@ -40,7 +40,7 @@ def unasked() -> Iterator[Fault]:
             yield fault
 
 
-def operands(fault: Fault) -> np.ndarray:
+def operands(fault: AssemblerFault) -> np.ndarray:
     """Rows of cells from the kernel's text alone: special values, and random ones of any size."""
     source = random.Random(fault.text)
 
@@ -82,7 +82,7 @@ def ask(folder: Path) -> None:
     from ptxspec_workshop.record.driver import Gpu
 
     gpu = Gpu()
-    found = {}
+    answers = {}
     room = 8 * CELLS * ROWS
     into, out_of = gpu.allocate(room), gpu.allocate(room)
     for name in json.loads((folder / "kernels.json").read_text()):
@@ -97,10 +97,10 @@ def ask(folder: Path) -> None:
             gpu.download(out_of, left)
             gpu.call("cuModuleUnload", image)
             tables.append(left)
-        found[name] = np.stack(tables)
-    np.savez_compressed(folder / "answers.npz", **found)  # type: ignore[arg-type]
+        answers[name] = np.stack(tables)
+    np.savez_compressed(folder / "answers.npz", **answers)  # type: ignore[arg-type]
     (folder / "device.json").write_text(json.dumps({"device": gpu.name, "driver": gpu.driver}))
-    print(f"{gpu.name}: {len(found)} kernels")
+    print(f"{gpu.name}: {len(answers)} kernels")
 
 
 def keep(folder: Path, date: str) -> None:

@@ -15,7 +15,7 @@ from ptxspec.evidence.kernels.cases import FILL, PROFILE
 from ptxspec.query.replaying import farthest_pattern
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare.kernel_runs import load
-from ptxspec_workshop.fuzz.cases import Case
+from ptxspec_workshop.fuzz.cases import FuzzCase
 from ptxspec_workshop.fuzz.contracted_texts import contracted_texts
 
 #: seeds of machines that choose at random
@@ -39,7 +39,7 @@ class AtTheBound(Profile):
         return farthest_pattern(freedom, operands, self.step)
 
 
-class Judged(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """What is known of somebody's answer: the reference, which cells of the answer are wrong, and which could not be judged."""
 
     expected: np.ndarray
@@ -47,7 +47,7 @@ class Judged(NamedTuple):
     open: np.ndarray
 
 
-def launched(case: Case, engine: Engine = "exact", text: str | None = None, **how: Any) -> np.ndarray:
+def launched(case: FuzzCase, engine: Engine = "exact", text: str | None = None, **how: Any) -> np.ndarray:
     """What our machine leaves. Raises PtxError and LaunchError."""
     out = np.full_like(case.cells, FILL)
     loaded = load(case.text if text is None else text)
@@ -55,17 +55,17 @@ def launched(case: Case, engine: Engine = "exact", text: str | None = None, **ho
     return out
 
 
-def reference(case: Case) -> np.ndarray:
+def reference(case: FuzzCase) -> np.ndarray:
     """What the exact engine leaves with an H200's choices and nothing contracted. Raises LaunchError for a program that breaks a
     rule: of such a one nobody can ask anything."""
     return launched(case, profile=PROFILE)
 
 
-def judged(case: Case, expected: np.ndarray, answers: list[np.ndarray]) -> list[Judged]:
+def judged(case: FuzzCase, expected: np.ndarray, answers: list[np.ndarray]) -> list[JudgedAnswer]:
     """Each of some answers, held against the reference. Only where one of them differs the other machines are asked."""
     nothing = np.zeros(expected.shape, bool)
     if all((answer == expected).all() for answer in answers):
-        return [Judged(expected, nothing, nothing) for _ in answers]
+        return [JudgedAnswer(expected, nothing, nothing) for _ in answers]
     others = [launched(case, profile=PROFILE, contract="all")]
     others += [launched(case, profile="portable", seed=seed) for seed in SEEDS]
     others += [launched(case, profile=AtTheBound(SEEDS[0], step), seed=SEEDS[0]) for step in (-1, 1)]
@@ -76,8 +76,8 @@ def judged(case: Case, expected: np.ndarray, answers: list[np.ndarray]) -> list[
             break
         others.append(launched(case, text=text, profile=PROFILE, contract="all"))
         undecided |= others[-1] != expected
-    found = []
+    result = []
     for answer in answers:
-        known = np.logical_or.reduce([answer == one for one in (expected, *others)])
-        found.append(Judged(expected, (answer != expected) & ~undecided, undecided & ~known))
-    return found
+        known = np.logical_or.reduce([answer == allowed for allowed in (expected, *others)])
+        result.append(JudgedAnswer(expected, (answer != expected) & ~undecided, undecided & ~known))
+    return result

@@ -25,7 +25,7 @@ CONTRACTED = 8
 _FORMS = "fuzzing-forms"
 
 
-class Case(NamedTuple):
+class FuzzCase(NamedTuple):
     """A module with one entry of two parameters, the addresses of rows of 8-byte cells, and the rows that it is given: one for
     each thread of one CTA. It leaves its answer in the other ones."""
 
@@ -34,15 +34,15 @@ class Case(NamedTuple):
     cells: np.ndarray
 
 
-Fails = Callable[[Case], bool]
+Fails = Callable[[FuzzCase], bool]
 
 
-def of_seed(seed: int) -> Case:
+def of_seed(seed: int) -> FuzzCase:
     """The case of a seed."""
     return _contraction(seed) if _contracts(seed) else _case(_program(seed))
 
 
-def smaller(seed: int, fails: Fails, seconds: float) -> Case:
+def smaller(seed: int, fails: Fails, seconds: float) -> FuzzCase:
     """The case of a seed with as many statements taken away as `fails` allows in the time there is."""
     end = time.monotonic() + seconds
     if _contracts(seed):
@@ -52,13 +52,13 @@ def smaller(seed: int, fails: Fails, seconds: float) -> Case:
     return narrow if fails(narrow) else _case(small)
 
 
-def with_fewer_lines(case: Case, fails: Fails, end: float) -> Case:
+def with_fewer_lines(case: FuzzCase, fails: Fails, end: float) -> FuzzCase:
     """The case with lines taken from its text."""
     lines = fewer(case.text.splitlines(), lambda kept: fails(case._replace(text=_joined(kept))), end)
     return case._replace(text=_joined(lines))
 
 
-def with_fewer_words(case: Case, fails: Fails, end: float) -> Case:
+def with_fewer_words(case: FuzzCase, fails: Fails, end: float) -> FuzzCase:
     """The case with words taken from its text: for failures that do not depend on what the text means."""
     words = fewer(re.findall(r"\S+\s*", case.text), lambda kept: fails(case._replace(text="".join(kept))), end)
     return case._replace(text="".join(words))
@@ -72,10 +72,10 @@ def _contracts(seed: int) -> bool:
     return seed % CONTRACTED == CONTRACTED - 1
 
 
-def _contraction(seed: int) -> Case:
+def _contraction(seed: int) -> FuzzCase:
     kernel = ContractionKernel(seed)
     text = contraction_module([kernel]).replace(", .param .align 16 .b8 argument[64]", "")
-    return Case(text, kernel.name, kernel.launches[0].cells)
+    return FuzzCase(text, kernel.name, kernel.launches[0].cells)
 
 
 def _reads_unwritten(text: str) -> bool:
@@ -98,13 +98,13 @@ def _reads_unwritten(text: str) -> bool:
     return False
 
 
-def _program(seed: int) -> random_program.Program:
+def _program(seed: int) -> random_program.RandomProgram:
     (program,) = random_program.made([seed], letters())
     return program
 
 
-def _case(program: random_program.Program) -> Case:
-    return Case(random_program.module([program]), program.name, layout.inputs(program.seed))
+def _case(program: random_program.RandomProgram) -> FuzzCase:
+    return FuzzCase(random_program.module([program]), program.name, layout.inputs(program.seed))
 
 
 @cache
@@ -113,10 +113,10 @@ def letters() -> alphabet.Alphabet:
     here = [Path(module.__file__ or "") for module in (alphabet, function_cases, warp_cases)]
     key = hashlib.sha256(storage.digest() + b"".join(path.read_bytes() for path in here)).digest()
 
-    def found() -> list[tuple[str, str]]:
+    def spellings() -> list[tuple[str, str]]:
         names = alphabet.names()
         kinds = alphabet.Alphabet(names).kind_of_each
         return [(name, kinds[name]) for name in names]
 
-    kinds = storage.remembered(_FORMS, key, found, dict[str, str])
+    kinds = storage.remembered(_FORMS, key, spellings, dict[str, str])
     return alphabet.Alphabet(list(kinds), kinds, careful=True)

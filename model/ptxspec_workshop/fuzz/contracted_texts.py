@@ -39,12 +39,16 @@ def contracted_texts(text: str) -> Iterator[str]:
     more. The product itself stays for others that read it."""
     statements = _STATEMENT.findall(text)
     sums = list(_sums(statements))
-    ways = [[None, *own.products] for own in sums]
+    ways = [[None, *addition.products] for addition in sums]
     source = random.Random(text)
     every = math.prod(map(len, ways)) <= MOST
     chosen = itertools.product(*ways) if every else ([source.choice(w) for w in ways] for _ in range(MOST))
     for way in chosen:
-        taken = {own.statement: (name, own.products[name]) for own, name in zip(sums, way, strict=True) if name}
+        taken = {
+            addition.statement: (name, addition.products[name])
+            for addition, name in zip(sums, way, strict=True)
+            if name
+        }
         yield "".join(_written(s, taken.get(i)) for i, s in enumerate(statements)) + text[len("".join(statements)) :]
 
 
@@ -52,20 +56,20 @@ def _sums(statements: list[str]) -> Iterator[_Sum]:
     """The sums that follow products they may take, with nothing between that writes the product or its factors."""
     available: dict[str, _Product] = {}
     for i, statement in enumerate(statements):
-        found = _PLAIN.search(statement)
+        match = _PLAIN.search(statement)
         if ":" in statement or re.search(r"\b(?:bra|call|ret)\b", statement):
             available.clear()
-        if found and found["opcode"] != "mul":
-            a, b = found["a"].strip(), found["b"].strip()
+        if match and match["opcode"] != "mul":
+            a, b = match["a"].strip(), match["b"].strip()
             products = {name: available[name] for name in (a, b) if name in available and a != b}
             if products:
                 yield _Sum(i, products)
         into = _perhaps_written(statement)
         available = {n: p for n, p in available.items() if n not in into and not into & {*p.factors}}
-        if found and found["opcode"] == "mul" and not found["before"] and ".sat" not in found[3]:
-            factors = found["a"].strip(), found["b"].strip()
-            if found["into"] not in factors:
-                available[found["into"]] = _Product(found[3], factors)
+        if match and match["opcode"] == "mul" and not match["before"] and ".sat" not in match[3]:
+            factors = match["a"].strip(), match["b"].strip()
+            if match["into"] not in factors:
+                available[match["into"]] = _Product(match[3], factors)
 
 
 def _perhaps_written(statement: str) -> set[str]:
@@ -76,15 +80,15 @@ def _perhaps_written(statement: str) -> set[str]:
 
 def _written(statement: str, taken: tuple[str, _Product] | None) -> str:
     """A statement that keeps its products and sums apart, but for a product that it takes: that it gets as a copy of its own."""
-    found = _PLAIN.search(statement)
-    if found is None:
+    match = _PLAIN.search(statement)
+    if match is None:
         return statement
     if taken is None:
-        at = found.end("opcode")
+        at = match.end("opcode")
         return f"{statement[:at]}.rn{statement[at:]}"
     name, (suffix, factors) = taken
-    width = 32 if found[5] else int(found[4])
-    operands = ["%copy" if found[k].strip() == name else found[k].strip() for k in ("a", "b")]
-    own = f"{found['opcode']}{found[3]} {found['into']}, {', '.join(operands)};"
+    width = 32 if match[5] else int(match[4])
+    operands = ["%copy" if match[k].strip() == name else match[k].strip() for k in ("a", "b")]
+    contracted = f"{match['opcode']}{match[3]} {match['into']}, {', '.join(operands)};"
     product = f"mul{suffix} %copy, {', '.join(factors)};"
-    return f"{statement[: found.start()]}{{ .reg .b{width} %copy; {product} {found['before']}{own} }}"
+    return f"{statement[: match.start()]}{{ .reg .b{width} %copy; {product} {match['before']}{contracted} }}"

@@ -13,9 +13,9 @@ from ptxspec.language.check import check
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
 from ptxspec_workshop.fuzz import cases
-from ptxspec_workshop.fuzz.behaviours import Judged, judged, reference
-from ptxspec_workshop.fuzz.cases import Case
-from ptxspec_workshop.fuzz.targets import Answer, Target
+from ptxspec_workshop.fuzz.behaviours import JudgedAnswer, judged, reference
+from ptxspec_workshop.fuzz.cases import FuzzCase
+from ptxspec_workshop.fuzz.targets import Target, TargetAnswer
 from ptxspec_workshop.generate.fuzzing.layout import CELL_NAMES, CELLS
 
 #: cells of an answer that are shown
@@ -49,7 +49,7 @@ class Job(NamedTuple):
     patience: float = 60.0
 
 
-class Found(NamedTuple):
+class WrongAnswers(NamedTuple):
     """What is wrong with answers to a case. `kind` is "differs", "refused", "crashed" or "hung", `who` are the levels, `cells`
     the first cells that differ, `expected` and `got` the rows of the first who differs."""
 
@@ -66,11 +66,11 @@ class Found(NamedTuple):
         return self.kind, self.who, re.sub(r"line \d+|'[^']*'|0x[0-9a-f]+|[%$]?\w*\d\w*|\W+", " ", self.message)[:200]
 
 
-class Seen(NamedTuple):
+class CaseResult(NamedTuple):
     """A case that was put to a target: what is wrong, if anything, how many answers were executed, and how many cells of these
     nobody can judge."""
 
-    found: Found | None
+    difference: WrongAnswers | None
     executed: int
     undecided: int
 
@@ -80,13 +80,13 @@ def judge(job: Job) -> dict[str, Any]:
     finding, if there is one (see `finding`)."""
     case = cases.of_seed(job.seed)
     seen = look(case, job.target, job.limit)
-    told: dict[str, Any] = {"executed": seen.executed, "cells_not_judged": seen.undecided, "finding": None}
-    if seen.found is not None:
-        told["finding"] = finding(job, case, seen.found)
-    return told
+    report: dict[str, Any] = {"executed": seen.executed, "cells_not_judged": seen.undecided, "finding": None}
+    if seen.difference is not None:
+        report["finding"] = finding(job, case, seen.difference)
+    return report
 
 
-def look(case: Case, target: Target, limit: float) -> Seen:
+def look(case: FuzzCase, target: Target, limit: float) -> CaseResult:
     """Put a case to a target. Raises PtxError for one that the definitions do not accept, ValueError for one without its entry of
     two parameters, and LaunchError for one that breaks a rule as it runs: a target that runs it may do anything then."""
     kernel = check(case.text).kernels.get(case.name)
@@ -95,19 +95,19 @@ def look(case: Case, target: Target, limit: float) -> Seen:
     expected = reference(case) if target.executes else None
     answers = target.ask(case, limit)
     failed = [a for a in answers if a.kind not in ("left", "accepted")]
-    ran = [a for a in answers if a.memory is not None]
+    executed = [a for a in answers if a.memory is not None]
     if failed:
         same = tuple(a.who for a in failed if a.kind == failed[0].kind)
-        return Seen(Found(failed[0].kind, same, failed[0].message, []), len(ran), 0)
-    if expected is None or not ran:
-        return Seen(None, 0, 0)
-    found = judged(case, expected, [a.memory for a in ran if a.memory is not None])
-    undecided = sum(int(one.open.sum()) for one in found)
-    wrong = [(a, one) for a, one in zip(ran, found, strict=True) if one.wrong.any()]
-    return Seen(_differing(wrong) if wrong else None, len(ran), undecided)
+        return CaseResult(WrongAnswers(failed[0].kind, same, failed[0].message, []), len(executed), 0)
+    if expected is None or not executed:
+        return CaseResult(None, 0, 0)
+    judgements = judged(case, expected, [a.memory for a in executed if a.memory is not None])
+    undecided = sum(int(judgement.open.sum()) for judgement in judgements)
+    wrong = [(a, judgement) for a, judgement in zip(executed, judgements, strict=True) if judgement.wrong.any()]
+    return CaseResult(_differing(wrong) if wrong else None, len(executed), undecided)
 
 
-def _differing(wrong: Sequence[tuple[Answer, Judged]]) -> Found:
+def _differing(wrong: Sequence[tuple[TargetAnswer, JudgedAnswer]]) -> WrongAnswers:
     answer, first = wrong[0]
     assert answer.memory is not None
     cells = [
@@ -121,30 +121,32 @@ def _differing(wrong: Sequence[tuple[Answer, Judged]]) -> Found:
     ]
     count, threads = int(first.wrong.sum()), int(first.wrong.any(axis=1).sum())
     message = f"{count} cells of {threads} threads are not what the definitions allow"
-    return Found("differs", tuple(a.who for a, _ in wrong), message, cells, first.expected, answer.memory)
+    return WrongAnswers("differs", tuple(a.who for a, _ in wrong), message, cells, first.expected, answer.memory)
 
 
-def finding(job: Job, case: Case, found: Found) -> dict[str, Any]:
+def finding(job: Job, case: FuzzCase, difference: WrongAnswers) -> dict[str, Any]:
     """A finding as JSON has it: its kind, the levels, the message, the smallest case that fails in the same way with the cells
     that differ, and the lines of the documents that define its instructions."""
     end = time.monotonic() + job.patience
     # one that hangs need not be waited for as long again and again
-    limit = max(2.0, job.limit / 5) if found.kind == "hung" else job.limit
-    own = _without_counts(found)
+    limit = max(2.0, job.limit / 5) if difference.kind == "hung" else job.limit
+    signature = _without_counts(difference)
 
-    def fails(other: Case) -> bool:
+    def fails(other: FuzzCase) -> bool:
         try:
             seen = look(other, job.target, limit)
         except (PtxError, LaunchError, ValueError):  # what was taken away was needed
             return False
-        return seen.found is not None and _without_counts(seen.found) == own
+        return seen.difference is not None and _without_counts(seen.difference) == signature
 
     small = cases.smaller(job.seed, fails, job.patience) if job.patience else case
-    if found.kind != "differs" and job.patience:  # what it means does not matter: any text that is accepted will do
+    if (
+        difference.kind != "differs" and job.patience
+    ):  # what it means does not matter: any text that is accepted will do
         small = cases.with_fewer_lines(small, fails, end)
         if len(small.text) < SHORT:
             small = cases.with_fewer_words(small, fails, end)
-    last = look(small, job.target, job.limit).found or found
+    last = look(small, job.target, job.limit).difference or difference
     return {
         "seed": job.seed,
         "kind": last.kind,
@@ -160,8 +162,8 @@ def finding(job: Job, case: Case, found: Found) -> dict[str, Any]:
     }
 
 
-def _without_counts(found: Found) -> tuple[Any, ...]:
-    return found.signature[:2] if found.kind == "differs" else found.signature
+def _without_counts(difference: WrongAnswers) -> tuple[Any, ...]:
+    return difference.signature[:2] if difference.kind == "differs" else difference.signature
 
 
 def _rows(cells: np.ndarray) -> list[str]:
@@ -177,11 +179,11 @@ def _statements(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith(frame)]
 
 
-def pages(case: Case) -> list[str]:
+def pages(case: FuzzCase) -> list[str]:
     """The places in the documents that define the instructions of a case and of the functions that it calls: "spec/….md:line",
     each one once. What only loads and stores registers is not of the case."""
     checked = check(case.text)
-    own = " ".join(_statements(case.text))
+    text = " ".join(_statements(case.text))
     forms = [op.plan.form for op in checked.kernels[case.name].code]
-    found = {form.page for form in forms if re.search(rf"\b{form.syntax.opcode}\b", own)}
-    return sorted(found.union(op.plan.form.page for f in checked.functions.values() for op in f.code))
+    addresses = {form.page for form in forms if re.search(rf"\b{form.syntax.opcode}\b", text)}
+    return sorted(addresses.union(op.plan.form.page for f in checked.functions.values() for op in f.code))

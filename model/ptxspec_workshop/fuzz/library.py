@@ -13,7 +13,7 @@ GUARD = 256
 _GUARDED = 0x5A
 
 
-class Asked(NamedTuple):
+class LibraryLaunch(NamedTuple):
     """A launch of one CTA: the library's path, a module, the rows of 8-byte cells that a kernel is given, and those that it is
     to fill."""
 
@@ -27,26 +27,26 @@ class WroteElsewhere(Exception):
     """The library changed bytes that no thread may write."""
 
 
-def run(asked: Asked) -> np.ndarray:
+def run(request: LibraryLaunch) -> np.ndarray:
     """The rows that a launch leaves. Raises OSError for a library that cannot be loaded, AttributeError for one without ptx_run,
     and WroteElsewhere."""
-    places = [_guarded(asked.cells), _guarded(asked.out)]
+    places = [_guarded(request.cells), _guarded(request.out)]
     arguments = (ctypes.c_void_p * 2)(*[place.ctypes.data + GUARD for place in places])
-    function(asked.path)(asked.text.encode(), 2, arguments, len(asked.cells), 1, 1, 1, 1, 1, 0)
+    function(request.path)(request.text.encode(), 2, arguments, len(request.cells), 1, 1, 1, 1, 1, 0)
     given, out = (place[GUARD:-GUARD] for place in places)
     if any((place[:GUARD] != _GUARDED).any() or (place[-GUARD:] != _GUARDED).any() for place in places):
         raise WroteElsewhere("it wrote beside the arrays")
-    if given.tobytes() != asked.cells.tobytes():
+    if given.tobytes() != request.cells.tobytes():
         raise WroteElsewhere("it changed the array that the program only reads")
-    return out.view(np.uint64).reshape(asked.out.shape).copy()
+    return out.view(np.uint64).reshape(request.out.shape).copy()
 
 
 @cache
 def function(path: str) -> Any:
     """The function ptx_run of a library. Raises OSError and AttributeError."""
-    found = ctypes.CDLL(path).ptx_run
-    found.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), *[ctypes.c_int] * 7]
-    return found
+    ptx_run = ctypes.CDLL(path).ptx_run
+    ptx_run.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), *[ctypes.c_int] * 7]
+    return ptx_run
 
 
 def check(path: str) -> None:

@@ -15,34 +15,34 @@ from ptxspec import __version__
 from ptxspec.base import strict
 from ptxspec.base.files import write_whole
 from ptxspec_workshop.fuzz import cases
-from ptxspec_workshop.fuzz.cases import Case
+from ptxspec_workshop.fuzz.cases import FuzzCase
 
 #: what a folder has
 TEXT, GIVEN, EXPECTED, GOT, FACTS, REPORT = "case.ptx", "in.npy", "expected.npy", "got.npy", "finding.json", "README.md"
 
 
-def write(folder: Path, found: Mapping[str, Any], facts: Mapping[str, Any], again: str) -> Path:
+def write(folder: Path, finding: Mapping[str, Any], facts: Mapping[str, Any], again: str) -> Path:
     """Write a finding into a folder of its own below `folder`, and say which. `facts` say who was asked, `again` is the command
     that asks it anew, to which the folder's name is added. Raises OSError."""
-    own = folder / f"{found['kind']}-{found['seed']}"
-    own.mkdir(parents=True, exist_ok=True)
-    given = cases.of_seed(found["seed"]).cells
-    write_whole(own / TEXT, found["text"].encode())
+    destination = folder / f"{finding['kind']}-{finding['seed']}"
+    destination.mkdir(parents=True, exist_ok=True)
+    given = cases.of_seed(finding["seed"]).cells
+    write_whole(destination / TEXT, finding["text"].encode())
     tables = {GIVEN: given}
-    tables |= {n: _rows(found[key]) for n, key in ((EXPECTED, "expected"), (GOT, "got")) if found[key] is not None}
+    tables |= {n: _rows(finding[key]) for n, key in ((EXPECTED, "expected"), (GOT, "got")) if finding[key] is not None}
     for name, table in tables.items():
         data = io.BytesIO()
         np.save(data, table)
-        write_whole(own / name, data.getvalue())
-    small = {key: value for key, value in found.items() if key not in ("text", "expected", "got")}
+        write_whole(destination / name, data.getvalue())
+    small = {key: value for key, value in finding.items() if key not in ("text", "expected", "got")}
     versions = {"ptxspec": __version__, "python": platform.python_version(), "numpy": np.__version__}
-    told = {**small, "target": dict(facts), "versions": versions}
-    write_whole(own / FACTS, (json.dumps(told, indent=1) + "\n").encode())
-    write_whole(own / REPORT, _report(found, facts, versions, f"{again} --again {own}").encode())
-    return own
+    contents = {**small, "target": dict(facts), "versions": versions}
+    write_whole(destination / FACTS, (json.dumps(contents, indent=1) + "\n").encode())
+    write_whole(destination / REPORT, _report(finding, facts, versions, f"{again} --again {destination}").encode())
+    return destination
 
 
-def read(folder: Path) -> tuple[Case, dict[str, Any]]:
+def read(folder: Path) -> tuple[FuzzCase, dict[str, Any]]:
     """The case of a finding's folder, and what was found. Raises OSError, and ValueError for a folder that is no finding's."""
     for name in (FACTS, GIVEN, TEXT):
         if (folder / name).exists() and not (folder / name).is_file():
@@ -61,34 +61,34 @@ def read(folder: Path) -> tuple[Case, dict[str, Any]]:
         raise ValueError(f"{folder / GIVEN} is no array")
     if cells.ndim != 2 or cells.dtype != np.uint64:
         raise ValueError(f"{folder / GIVEN} has no rows of 8-byte cells")
-    return Case((folder / TEXT).read_text(), str(facts["kernel"]), cells), facts
+    return FuzzCase((folder / TEXT).read_text(), str(facts["kernel"]), cells), facts
 
 
 def _rows(texts: list[str]) -> np.ndarray:
     return np.array([[int(t[i : i + 16], 16) for i in range(0, len(t), 16)] for t in texts], np.uint64)
 
 
-def _report(found: Mapping[str, Any], facts: Mapping[str, Any], versions: Mapping[str, Any], again: str) -> str:
-    who = ", ".join(filter(None, found["who"]))
+def _report(finding: Mapping[str, Any], facts: Mapping[str, Any], versions: Mapping[str, Any], again: str) -> str:
+    who = ", ".join(filter(None, finding["who"]))
     lines = [
-        f"# {found['kind']}{f' at {who}' if who else ''}: seed {found['seed']}",
+        f"# {finding['kind']}{f' at {who}' if who else ''}: seed {finding['seed']}",
         "",
-        found["message"],
+        finding["message"],
         "",
         "```ptx",
-        *found["statements"],
+        *finding["statements"],
         "```",
         "",
-        f"The whole module is in `{TEXT}`; its kernel `{found['kernel']}` is launched with one CTA of 64 threads.",
+        f"The whole module is in `{TEXT}`; its kernel `{finding['kernel']}` is launched with one CTA of 64 threads.",
         f"The first parameter is the address of `{GIVEN}`, a row of 8-byte cells for each thread; the second that of as many",
         "cells of 0xa5a5a5a5a5a5a5a5, in which each thread leaves its registers in the order in which it was given them.",
         "",
     ]
-    if found["cells"]:
+    if finding["cells"]:
         lines += ["| thread | cell | expected | got |", "|---|---|---|---|"]
-        lines += [f"| {c['thread']} | `{c['cell']}` | {c['expected']} | {c['got']} |" for c in found["cells"]]
+        lines += [f"| {c['thread']} | `{c['cell']}` | {c['expected']} | {c['got']} |" for c in finding["cells"]]
         lines += ["", f"All cells are in `{EXPECTED}` and `{GOT}`.", ""]
-    lines += ["The instructions are defined at", "", *(f"- {page}" for page in found["pages"]), ""]
-    told = {**facts, **versions}
-    lines += ["Who was asked, by whom:", "", *(f"- {name}: {value}" for name, value in told.items()), ""]
+    lines += ["The instructions are defined at", "", *(f"- {page}" for page in finding["pages"]), ""]
+    context = {**facts, **versions}
+    lines += ["Who was asked, by whom:", "", *(f"- {name}: {value}" for name, value in context.items()), ""]
     return "\n".join([*lines, "To ask again:", "", "```console", f"$ {again}", "```", ""])

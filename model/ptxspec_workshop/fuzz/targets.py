@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, ran
+from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, run_program
 from ptxspec.evidence.kernels.cases import FILL, PROFILE, Launch
 from ptxspec_workshop.fuzz import library
 from ptxspec_workshop.fuzz.behaviours import launched
-from ptxspec_workshop.fuzz.cases import Case
+from ptxspec_workshop.fuzz.cases import FuzzCase
 
 #: the target of programs, as the assembler is told; a GPU that runs them has at least this compute capability
 ARCH, CAPABILITY = "sm_90", (9, 0)
@@ -24,7 +24,7 @@ SECONDS_FOR_VERSION = 60.0
 Kind = Literal["left", "accepted", "refused", "crashed", "hung"]
 
 
-class Answer(NamedTuple):
+class TargetAnswer(NamedTuple):
     """What a target said to a case: `who` is a level of the assembler or nothing, `memory` the rows that were left, if `kind` is
     "left", and `message` what went wrong otherwise."""
 
@@ -46,47 +46,47 @@ class Ptxas(NamedTuple):
         """Whether there is a GPU that runs programs."""
         return self.runs
 
-    def ask(self, case: Case, limit: float) -> list[Answer]:
+    def ask(self, case: FuzzCase, limit: float) -> list[TargetAnswer]:
         """What comes of a case, each step in so many seconds."""
-        return [self._asked(case, level, limit) for level in self.levels]
+        return [self._answer_at(case, level, limit) for level in self.levels]
 
-    def _asked(self, case: Case, level: str, limit: float) -> Answer:
+    def _answer_at(self, case: FuzzCase, level: str, limit: float) -> TargetAnswer:
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
             source.write_text(case.text)
             command = [self.path, f"-arch={ARCH}", "-w", level, str(source), "-o", str(target)]
-            run = ran(command, limit)
+            run = run_program(command, limit)
             if run.late:
-                return Answer(level, "hung", f"no answer within {limit:g} seconds")
-            said = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
+                return TargetAnswer(level, "hung", f"no answer within {limit:g} seconds")
+            message = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
             if run.wrote_much:
-                return Answer(level, "hung", f"more than {MOST_OUTPUT >> 20} MiB of output: {said}"[:2000])
+                return TargetAnswer(level, "hung", f"more than {MOST_OUTPUT >> 20} MiB of output: {message}"[:2000])
             # a shell passes the signal that ended a program on as 128 and more; ptxas itself ends with 255 where it refuses
             if run.status < 0 or 128 < run.status <= 128 + 64:
                 number = -run.status if run.status < 0 else run.status - 128
-                return Answer(level, "crashed", f"signal {number}: {said}"[:2000])
+                return TargetAnswer(level, "crashed", f"signal {number}: {message}"[:2000])
             if run.status or not target.is_file():
-                return Answer(level, "refused", said[:2000] or f"status {run.status}")
+                return TargetAnswer(level, "refused", message[:2000] or f"status {run.status}")
             cubin = target.read_bytes()
         if not self.runs:
-            return Answer(level, "accepted")
+            return TargetAnswer(level, "accepted")
         return _answer(level, _sandbox().ask(_on_gpu, (cubin, case), limit))
 
     def facts(self) -> dict[str, Any]:
         """What it is. Raises OSError for a path that cannot be called."""
-        run = ran([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
+        run = run_program([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
         if run.late or run.wrote_much:
             raise OSError(f"{self.path} --version {'does not end' if run.late else 'does not stop writing'}")
-        said = run.output.decode(errors="backslashreplace")
-        version = re.search(r"release (\d+\.\d+)", said)
+        text = run.output.decode(errors="backslashreplace")
+        version = re.search(r"release (\d+\.\d+)", text)
         return {
             "ptxas": self.path,
-            "version": version[1] if version else said.strip()[:200],
+            "version": version[1] if version else text.strip()[:200],
             "levels": list(self.levels),
         }
 
 
-class Library(NamedTuple):
+class LibraryTarget(NamedTuple):
     """A shared library with ptx_run."""
 
     path: str
@@ -96,10 +96,10 @@ class Library(NamedTuple):
         """Whether the target runs programs."""
         return True
 
-    def ask(self, case: Case, limit: float) -> list[Answer]:
+    def ask(self, case: FuzzCase, limit: float) -> list[TargetAnswer]:
         """What a launch leaves."""
-        asked = library.Asked(self.path, case.text, case.cells, np.full_like(case.cells, FILL))
-        return [_answer("", _sandbox().ask(library.run, asked, limit))]
+        request = library.LibraryLaunch(self.path, case.text, case.cells, np.full_like(case.cells, FILL))
+        return [_answer("", _sandbox().ask(library.run, request, limit))]
 
     def facts(self) -> dict[str, Any]:
         """What it is. Raises OSError for what cannot be loaded."""
@@ -121,7 +121,7 @@ class Native(NamedTuple):
         """Whether the target runs programs."""
         return True
 
-    def ask(self, case: Case, limit: float) -> list[Answer]:
+    def ask(self, case: FuzzCase, limit: float) -> list[TargetAnswer]:
         """What a launch leaves."""
         return [_answer("", _sandbox().ask(_by_native, case, limit))]
 
@@ -129,10 +129,10 @@ class Native(NamedTuple):
         return {"engine": "native"}
 
 
-Target = Ptxas | Library | Native
+Target = Ptxas | LibraryTarget | Native
 
 
-class Gpu(NamedTuple):
+class GpuFacts(NamedTuple):
     """The GPU of the machine that does the work; `reason` says why there is none that could run programs."""
 
     name: str = ""
@@ -140,40 +140,40 @@ class Gpu(NamedTuple):
     reason: str = ""
 
 
-def gpu(_: object = None) -> Gpu:
+def gpu(_: object = None) -> GpuFacts:
     """What GPU there is."""
     from ptxspec_workshop.record import driver
 
     try:
-        found = driver.Gpu()
-        capability = found.capability()
+        device = driver.Gpu()
+        capability = device.capability()
     except (OSError, driver.GpuError) as error:
-        return Gpu(reason=f"there is no GPU: {error}")
+        return GpuFacts(reason=f"there is no GPU: {error}")
     if capability < CAPABILITY:
-        return Gpu(found.name, found.driver, f"{found.name} cannot run programs for {ARCH}")
-    return Gpu(found.name, found.driver)
+        return GpuFacts(device.name, device.driver, f"{device.name} cannot run programs for {ARCH}")
+    return GpuFacts(device.name, device.driver)
 
 
-def _on_gpu(asked: tuple[bytes, Case]) -> np.ndarray:
+def _on_gpu(request: tuple[bytes, FuzzCase]) -> np.ndarray:
     """Runs in a process of its own, which an error of the driver ends: its context is of no use any more."""
-    cubin, case = asked
-    own = _gpu()
-    places = own.allocate(case.cells.nbytes), own.allocate(case.cells.nbytes)
-    image = own.load(cubin)
-    found: np.ndarray = own.run(image, case.name, Launch(case.cells), *places)
-    own.call("cuModuleUnload", image)
-    own.free(*places)
-    return found
+    cubin, case = request
+    device = _gpu()
+    places = device.allocate(case.cells.nbytes), device.allocate(case.cells.nbytes)
+    image = device.load(cubin)
+    answer: np.ndarray = device.run(image, case.name, Launch(case.cells), *places)
+    device.call("cuModuleUnload", image)
+    device.free(*places)
+    return answer
 
 
 @cache
 def _gpu() -> Any:
-    from ptxspec_workshop.record.driver import Gpu as Driver
+    from ptxspec_workshop.record.driver import Gpu
 
-    return Driver()
+    return Gpu()
 
 
-def _by_native(case: Case) -> np.ndarray:
+def _by_native(case: FuzzCase) -> np.ndarray:
     return launched(case, "native", profile=PROFILE)
 
 
@@ -183,12 +183,12 @@ def _sandbox() -> Process:
     return Process(listens=True)
 
 
-def _answer(who: str, reply: Reply) -> Answer:
+def _answer(who: str, reply: Reply) -> TargetAnswer:
     if reply.kind == "done":
-        return Answer(who, "left", memory=reply.value)
+        return TargetAnswer(who, "left", memory=reply.value)
     if reply.kind == "late":
-        return Answer(who, "hung", reply.message)
+        return TargetAnswer(who, "hung", reply.message)
     if reply.kind == "ended":
-        return Answer(who, "crashed", reply.message)
+        return TargetAnswer(who, "crashed", reply.message)
     _sandbox().close()
-    return Answer(who, "refused", f"{type(reply.value).__name__}: {reply.value}")
+    return TargetAnswer(who, "refused", f"{type(reply.value).__name__}: {reply.value}")

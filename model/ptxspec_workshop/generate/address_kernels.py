@@ -25,7 +25,7 @@ NEAR, FAR, UPPER = 12, 13, 14
 DISTANCES = {NEAR: 0x20000, FAR: 0x40000000}
 
 
-class Access(NamedTuple):
+class AccessTemplate(NamedTuple):
     """An access to a state space, with {a} for its address: it gives %x, and may change the thread's bytes."""
 
     space: str
@@ -33,19 +33,19 @@ class Access(NamedTuple):
 
 
 ACCESSES = {
-    "ld.shared": Access("shared", "ld.shared.b32 %x, [{a}];"),
-    "ld.shared.v4": Access("shared", "ld.shared.v4.b32 {{%x, %y, %z, %w}}, [{a}];"),
-    "ld.shared::cluster": Access("shared", "ld.shared::cluster.b32 %x, [{a}];"),
-    "st.shared": Access("shared", "st.shared.b32 [{a}], %t;"),
-    "atom.shared": Access("shared", "atom.shared.add.u32 %x, [{a}], %t;"),
-    "red.shared": Access("shared", "red.shared.add.u32 [{a}], %t;"),
-    "cp.async": Access("shared", "cp.async.ca.shared.global [{a}], [%in+32], 16; cp.async.wait_all;"),
-    "ldmatrix": Access("shared", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%x, %y, %z, %w}}, [{a}];"),
-    "stmatrix": Access("shared", "stmatrix.sync.aligned.m8n8.x4.shared.b16 [{a}], {{%t, %t, %t, %t}};"),
-    "ld.local": Access("local", "ld.local.b32 %x, [{a}];"),
-    "st.local": Access("local", "st.local.b32 [{a}], %t;"),
-    "ld.const": Access("const", "ld.const.b32 %x, [{a}];"),
-    "ld.param": Access("param", "ld.param.b32 %x, [{a}];"),
+    "ld.shared": AccessTemplate("shared", "ld.shared.b32 %x, [{a}];"),
+    "ld.shared.v4": AccessTemplate("shared", "ld.shared.v4.b32 {{%x, %y, %z, %w}}, [{a}];"),
+    "ld.shared::cluster": AccessTemplate("shared", "ld.shared::cluster.b32 %x, [{a}];"),
+    "st.shared": AccessTemplate("shared", "st.shared.b32 [{a}], %t;"),
+    "atom.shared": AccessTemplate("shared", "atom.shared.add.u32 %x, [{a}], %t;"),
+    "red.shared": AccessTemplate("shared", "red.shared.add.u32 [{a}], %t;"),
+    "cp.async": AccessTemplate("shared", "cp.async.ca.shared.global [{a}], [%in+32], 16; cp.async.wait_all;"),
+    "ldmatrix": AccessTemplate("shared", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%x, %y, %z, %w}}, [{a}];"),
+    "stmatrix": AccessTemplate("shared", "stmatrix.sync.aligned.m8n8.x4.shared.b16 [{a}], {{%t, %t, %t, %t}};"),
+    "ld.local": AccessTemplate("local", "ld.local.b32 %x, [{a}];"),
+    "st.local": AccessTemplate("local", "st.local.b32 [{a}], %t;"),
+    "ld.const": AccessTemplate("const", "ld.const.b32 %x, [{a}];"),
+    "ld.param": AccessTemplate("param", "ld.param.b32 %x, [{a}];"),
 }
 #: what stands in brackets, and what comes before: %a32 is the address
 ADDRESSES = {
@@ -126,7 +126,7 @@ def kernels() -> list[AddressKernel]:
     return [AddressKernel(i, *both) for i, both in enumerate(itertools.product(ACCESSES, ADDRESSES))]
 
 
-def module(own: Sequence[AddressKernel]) -> str:
+def module(members: Sequence[AddressKernel]) -> str:
     """The module in which kernels stand."""
     values = ", ".join(map(str, random.Random("constants").randbytes(ROWS * REACH)))
-    return plain_module([k.text() for k in own], [f".const .align 16 .b8 constant[{ROWS * REACH}] = {{{values}}};"])
+    return plain_module([k.text() for k in members], [f".const .align 16 .b8 constant[{ROWS * REACH}] = {{{values}}};"])

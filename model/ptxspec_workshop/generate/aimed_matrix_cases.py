@@ -59,9 +59,9 @@ def _numbers(type: Type, aim: Aim, rng: np.random.Generator, count: int) -> np.n
     fields = np.where(subnormal, 0, exponents + bias)
     patterns = fields << fraction | significands & (1 << fraction) - 1
     signs = rng.integers(0, 2, count) << type.width - 1
-    found: np.ndarray = (signs | patterns).astype(np.uint64)
-    found[rng.random(count) < 0.1] &= np.uint64(1 << type.width - 1)
-    return found
+    numbers: np.ndarray = (signs | patterns).astype(np.uint64)
+    numbers[rng.random(count) < 0.1] &= np.uint64(1 << type.width - 1)
+    return numbers
 
 
 def _addends(kind: int, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -76,10 +76,10 @@ def _addends(kind: int, rng: np.random.Generator, count: int) -> np.ndarray:
 def _registers(type: Type, elements: np.ndarray, registers: int) -> np.ndarray:
     """The registers of each lane, full of elements."""
     per_register = max(1, 32 // type.width)
-    found = elements.reshape(LANES, registers, per_register)
+    grouped = elements.reshape(LANES, registers, per_register)
     words: np.ndarray = np.zeros((LANES, registers), np.uint64)
     for i in range(per_register):
-        words |= found[:, :, i] << np.uint64(i * type.width)
+        words |= grouped[:, :, i] << np.uint64(i * type.width)
     return words
 
 
@@ -130,10 +130,10 @@ def aims(form: Form) -> bool:
     )
 
 
-def cases(own: Iterable[Form]) -> list[AimedCase]:
+def cases(forms: Iterable[Form]) -> list[AimedCase]:
     """The cases of some forms: of a sparse one with its first selector."""
-    found = []
-    for form in filter(aims, own):
+    result = []
+    for form in filter(aims, forms):
         selectors = form.definition.constants("f", form.modifiers) or (None,)
-        found.append(AimedCase(form, selectors[0], COUNTS))
-    return found
+        result.append(AimedCase(form, selectors[0], COUNTS))
+    return result

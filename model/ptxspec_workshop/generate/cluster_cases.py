@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ptxspec.evidence.kernels.function_cases import says_how
 from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import Access, ClusterBarrier, Load, Update, seen_alone
+from ptxspec.terms.effects import Access, ClusterBarrier, Load, Store, Update, seen_alone
 from ptxspec_workshop.generate.cluster_kernels import (
     ADDRESSES,
     BLOCK,
@@ -72,8 +72,8 @@ class ClusterCase(NamedTuple):
         (out,) = outs
         return out[:, : self.most]
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
 def asks(form: Form) -> bool:
@@ -98,19 +98,19 @@ def _reaches(form: Form) -> bool:
     return effect.space == SPACE or (effect.space == "generic" and not says_how(form, effect))
 
 
-def cases(own: Iterable[Form]) -> list[ClusterCase]:
+def cases(forms: Iterable[Form]) -> list[ClusterCase]:
     """The cases of some forms."""
-    found = []
-    for form in own:
+    result = []
+    for form in forms:
         effect = form.meaning(form.absences[-1]).effect
         if asks(form) and effect is None:
             with_offset = " with an offset" if any(o.offset for o in form.syntax.operands) else ""
-            found.append(_case(form, f"{form}{with_offset}", ADDRESSES[form.syntax.opcode](form)))
+            result.append(_case(form, f"{form}{with_offset}", ADDRESSES[form.syntax.opcode](form)))
         elif isinstance(effect, ClusterBarrier):
-            found.append(_case(form, str(form), barrier_lines(form)))
+            result.append(_case(form, str(form), barrier_lines(form)))
         elif _reaches(form):
-            found.append(_access(form))
-    return found
+            result.append(_access(form))
+    return result
 
 
 def _access(form: Form) -> ClusterCase:
@@ -118,10 +118,16 @@ def _access(form: Form) -> ClusterCase:
     assert isinstance(effect, Access)
     name = f"{form} of another CTA"
     same = (seen_alone(effect), form.meaning().results)
-    if isinstance(effect, Update):
-        data = _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
-        return ClusterCase(name, lambda own: update_text(form, effect, own), same, data)
-    lines = load_lines(form, effect) if isinstance(effect, Load) else store_lines(form, effect)
+    match effect:
+        case Update():
+            data = _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
+            return ClusterCase(name, lambda entry_name: update_text(form, effect, entry_name), same, data)
+        case Load():
+            lines = load_lines(form, effect)
+        case Store():
+            lines = store_lines(form, effect)
+        case _:
+            assert_never(effect)
     return _case(form, name, lines, (*same, form.modifiers.get("vec")))
 
 
@@ -146,7 +152,7 @@ def _cells() -> np.ndarray:
 
 
 def _case(form: Form, name: str, lines: Sequence[str], same: Any = None) -> ClusterCase:
-    return ClusterCase(name, lambda own: entry_in_clusters(own, lines), same or name, _cells())
+    return ClusterCase(name, lambda entry_name: entry_in_clusters(entry_name, lines), same or name, _cells())
 
 
 #: shapes of grids and clusters whose special registers are asked for
@@ -158,10 +164,10 @@ SHAPES: tuple[tuple[Extents, Extents | None], ...] = (
 
 def registers() -> list[ClusterCase]:
     """The cases for the special registers."""
-    found = []
+    result = []
     for grid, cluster in SHAPES:
         shown = "x".join(map(str, cluster)) if cluster else "none"
         cells = blank_rows(grid[0] * grid[1] * grid[2])
         name = f"special registers, grid {'x'.join(map(str, grid))}, cluster {shown}"
-        found.append(ClusterCase(name, registers_text, name, cells, grid, cluster, 1, 10))
-    return found
+        result.append(ClusterCase(name, registers_text, name, cells, grid, cluster, 1, 10))
+    return result

@@ -90,9 +90,9 @@ def store_lines(form: Form, effect: Store) -> list[str]:
 def update_text(form: Form, effect: Update, name: str) -> str:
     """The operands come first in a row, then what stands in the own bytes before; the result comes first, then what stands there
     after another CTA's update."""
-    own = kernel(form, name)
+    updating = kernel(form, name)
     type = effect.type
-    inputs, gives = own.inputs[:-1], len(own.outputs) > 1
+    inputs, gives = updating.inputs[:-1], len(updating.outputs) > 1
     registers = [f"%x{i}" for i in range(len(inputs))]
     address = "[%there]" if form.modifiers.get("ss") == SPACE else "[%far]"
     sources = iter(registers)
@@ -163,8 +163,8 @@ def barrier_lines(form: Form) -> list[str]:
     """A value goes round the cluster, and meets the barrier in the form asked about every time. What an arrival does not order, a
     fence does."""
     waits = isinstance(form.meaning().effect, ClusterWait)
-    own = form.written({})
-    pair = ["barrier.cluster.arrive;", own] if waits else ["fence.acq_rel.cluster;", own, SYNC[1]]
+    instruction = form.written({})
+    pair = ["barrier.cluster.arrive;", instruction] if waits else ["fence.acq_rel.cluster;", instruction, SYNC[1]]
     hands_on = [*pair, "st.shared::cluster.u32 [%there], %a;", *pair, "ld.shared.u32 %a, [%mine];"]
     early = ["setp.eq.u32 %p, %t, 0;", "@%p bra leaves;"] if not form.modifiers.get("aligned") else []
     # in the end one thread of each CTA leaves before the others meet for the last time

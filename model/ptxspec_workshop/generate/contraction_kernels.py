@@ -20,7 +20,7 @@ COUNT, ROWS = 98, 64
 GIVEN, STATEMENTS = 6, 12
 
 
-class Kind(NamedTuple):
+class ContractionKind(NamedTuple):
     """The numbers of a kernel: the type, what each instruction has before it, the type of registers, and how many numbers of
     which NumPy type are in one."""
 
@@ -28,17 +28,17 @@ class Kind(NamedTuple):
     flush: str
     register: str
     numbers: int
-    own: str
+    stored: str
 
 
 KINDS = (
-    Kind("f32", "", "f32", 1, "f4"),
-    Kind("f32", ".ftz", "f32", 1, "f4"),
-    Kind("f64", "", "f64", 1, "f8"),
-    Kind("f16", "", "b16", 1, "f2"),
-    Kind("f16x2", ".ftz", "b32", 2, "f2"),
-    Kind("bf16", "", "b16", 1, ""),
-    Kind("bf16x2", "", "b32", 2, ""),
+    ContractionKind("f32", "", "f32", 1, "f4"),
+    ContractionKind("f32", ".ftz", "f32", 1, "f4"),
+    ContractionKind("f64", "", "f64", 1, "f8"),
+    ContractionKind("f16", "", "b16", 1, "f2"),
+    ContractionKind("f16x2", ".ftz", "b32", 2, "f2"),
+    ContractionKind("bf16", "", "b16", 1, ""),
+    ContractionKind("bf16x2", "", "b32", 2, ""),
 )
 
 
@@ -66,11 +66,11 @@ class ContractionKernel:
         # by operations that give the same bits on every host: libraries differ in the last bit of a power
         sizes = np.ldexp(source.uniform(1, 2, shape), source.integers(-1, 1, shape))
         numbers = sizes * source.choice([-1, 1], (ROWS, GIVEN, 1))
-        if self.kind.own:
-            bits = numbers.astype(self.kind.own).view(f"u{self.kind.own[1:]}")
+        if self.kind.stored:
+            bits = numbers.astype(self.kind.stored).view(f"u{self.kind.stored[1:]}")
         else:  # the upper half of single precision
             bits = numbers.astype("f4").view("u4") >> 16
-        width = bits.dtype.itemsize * 8 if self.kind.own else 16
+        width = bits.dtype.itemsize * 8 if self.kind.stored else 16
         cells = blank_rows(ROWS)
         for i in range(self.kind.numbers):
             cells[:, :GIVEN] |= bits[:, :, i].astype(np.uint64) << np.uint64(width * i)
@@ -128,6 +128,6 @@ def kernels() -> list[ContractionKernel]:
     return [ContractionKernel(seed) for seed in range(COUNT)]
 
 
-def module(own: Sequence[ContractionKernel]) -> str:
+def module(members: Sequence[ContractionKernel]) -> str:
     """The module in which kernels stand."""
-    return plain_module([k.text() for k in own])
+    return plain_module([k.text() for k in members])

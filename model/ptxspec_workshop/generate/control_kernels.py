@@ -9,6 +9,7 @@ row of `out`.
 from __future__ import annotations
 
 import random
+from typing import assert_never
 
 import numpy as np
 
@@ -16,17 +17,29 @@ from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
 from ptxspec.evidence.kernels.kernel_operands import called, ways
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import (
+    Advance,
+    Arrive,
     Branch,
     Call,
-    ClusterBarrier,
+    Check,
+    ClusterArrive,
+    ClusterWait,
     Collective,
-    CtaBarrier,
     Effect,
     Exit,
-    Fencing,
+    Fence,
+    GridDependency,
+    ImageAccess,
     IndexedBranch,
-    Jump,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
     Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
     Wait,
 )
 from ptxspec.terms.kinds import Immediate, Special
@@ -48,12 +61,19 @@ def shows(form: Form) -> bool:
     effect = form.meaning(form.absences[-1]).effect
     if form.definition.unasked is not None:
         return False
-    if isinstance(effect, Fencing | None):
-        return not form.definition.results
-    if isinstance(effect, Jump):
-        return True
-    # a barrier of a warp is a collective without a result
-    return isinstance(effect, Collective | CtaBarrier | ClusterBarrier) and not form.definition.results
+    match effect:
+        case Branch() | IndexedBranch() | Call() | Return() | Exit():
+            return True
+        case None | Fence() | GridDependency() | Arrive() | Wait() | ClusterArrive() | ClusterWait():
+            return not form.definition.results
+        case Collective():  # a barrier of a warp is one without a result
+            return not form.definition.results
+        case Load() | Store() | Update() | ImageAccess() | Check() | Initiate() | Advance():
+            return False
+        case StackEnd() | Reserve() | Release() | Stop():
+            return False
+        case _:
+            assert_never(effect)
 
 
 def rows(form: Form) -> np.ndarray:
@@ -75,29 +95,31 @@ def rows(form: Form) -> np.ndarray:
 
 def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
     """Operands that are the same in all kernels: addresses, numbers of barriers and their threads, masks, constants."""
-    found = {}
+    texts = {}
     for place in form.syntax.operands:
         annotation = form.definition.sources[place.name].annotation if place.name in form.definition.sources else None
         if place.name in absent:
             continue
         if isinstance(annotation, Immediate):
             allowed = form.definition.constants(place.name, form.modifiers) or range(2)
-            found[place.name] = "1" if 1 in allowed else str(allowed[-1])
+            texts[place.name] = "1" if 1 in allowed else str(allowed[-1])
         elif isinstance(annotation, Special) and annotation.name == "address":
             space = form.modifiers.get("ss")
-            found[place.name] = "[own]" if space == "local" else "[%in]"
+            texts[place.name] = "[own]" if space == "local" else "[%in]"
         elif annotation is not None and not isinstance(annotation, Special):
-            found[place.name] = _register(form.meaning(absent).effect, place.name)
-    return found
+            texts[place.name] = _register(form.meaning(absent).effect, place.name)
+    return texts
 
 
 def _register(effect: Effect | None, operand: str) -> str:
     """The register for an operand that is no address and no constant."""
-    if isinstance(effect, Collective):
-        return "%mask"
-    if isinstance(effect, CtaBarrier | ClusterBarrier):
-        return "%number" if operand == "a" else "%count"
-    return "%v"
+    match effect:
+        case Collective():
+            return "%mask"
+        case Arrive() | Wait() | ClusterArrive() | ClusterWait():
+            return "%number" if operand == "a" else "%count"
+        case _:
+            return "%v"
 
 
 def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
@@ -105,14 +127,16 @@ def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
     effect = form.meaning(absent).effect
     instruction = form.written(_operands(form, absent))
     give, take = "st.shared.u32 [%mine], %v;", "ld.shared.u32 %v, [%other];"
-    if isinstance(effect, Fencing | None):  # it is no barrier itself
-        return [give, instruction, "bar.sync 0;", take]
-    if isinstance(effect, Collective):
-        return ["xor.b32 %other, %mine, 4;", give, instruction, take]
-    if isinstance(effect, Wait):
-        return [give, instruction, take]
-    waits = ["waits:", "bar.sync %number, %count;", take]
-    return ["setp.ge.u32 %p, %t, 32;", "@%p bra waits;", give, instruction, "bra done;", *waits, "done:"]
+    match effect:
+        case None | Fence() | GridDependency():  # it is no barrier itself
+            return [give, instruction, "bar.sync 0;", take]
+        case Collective():
+            return ["xor.b32 %other, %mine, 4;", give, instruction, take]
+        case Wait():
+            return [give, instruction, take]
+        case _:
+            waits = ["waits:", "bar.sync %number, %count;", take]
+            return ["setp.ge.u32 %p, %t, 32;", "@%p bra waits;", give, instruction, "bra done;", *waits, "done:"]
 
 
 def _branch(form: Form, absent: tuple[str, ...]) -> list[str]:
@@ -160,7 +184,7 @@ def _shape(form: Form, absent: tuple[str, ...]) -> list[str]:
 
 def text_of(form: Form, name: str, absent: tuple[str, ...] = ()) -> str:
     """The kernel of a form."""
-    own = _shape(form, absent)
+    shape = _shape(form, absent)
     lines = [
         ".reg .u64 %in, %out, %at;",
         ".reg .u32 %t, %v, %w, %index, %mask, %number, %count, %mine, %other;",
@@ -180,7 +204,7 @@ def text_of(form: Form, name: str, absent: tuple[str, ...] = ()) -> str:
         "xor.b32 %w, %t, 32;",
         "mad.lo.u32 %other, %w, 4, %other;",
         "st.global.u32 [%out+16], %v;",
-        *own,
+        *shape,
         "st.global.u32 [%out], %v;",
         "ret;",
     ]

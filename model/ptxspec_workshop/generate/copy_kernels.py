@@ -65,19 +65,19 @@ def _around(form: Form) -> list[str]:
     effect = form.meaning(form.absences[-1]).effect
     if isinstance(effect, Initiate):
         return [*_begun(form), "cp.async.wait_all;", first, second]
-    one, other = (f"cp.async.cg.shared.global [%own+{at}], [%in+{at}], 16;" for at in (0, 16))
+    low, high = (f"cp.async.cg.shared.global [%own+{at}], [%in+{at}], 16;" for at in (0, 16))
     assert isinstance(effect, Advance)
     commit, wait = "cp.async.commit_group;", "cp.async.wait_group 1;"
     match effect.step.__name__:
         case "wait_for_all":
-            return [one, other, form.written({}), first, second]
+            return [low, high, form.written({}), first, second]
         case "wait":
             wait = form.written({"n": "1"})
         case "commit":
             commit = form.written({})
         case name:
             raise AssertionError(f"no kernel waits by the step {name}")
-    return [one, commit, other, commit, wait, first, "cp.async.wait_all;", second]
+    return [low, commit, high, commit, wait, first, "cp.async.wait_all;", second]
 
 
 def text_of(form: Form, name: str) -> str:

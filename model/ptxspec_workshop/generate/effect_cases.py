@@ -110,8 +110,8 @@ class EffectCase(NamedTuple):
             return module([]) + "\n".join([*texts, ""])
         if self.kind == "copy":
             return plain_module(texts)
-        own = memory_kernels if self.kind == "access" else control_kernels
-        return plain_module(texts, own.declarations(), *module_for(self.form))
+        kernels = memory_kernels if self.kind == "access" else control_kernels
+        return plain_module(texts, kernels.declarations(), *module_for(self.form))
 
     def operands(self, row: int) -> tuple[int, ...]:
         return tuple(map(int, self.cells[row, :KEPT]))
@@ -120,22 +120,22 @@ class EffectCase(NamedTuple):
         (out,) = outs
         return out[:, :KEPT]
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        bits: np.ndarray = one ^ other
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        bits: np.ndarray = left ^ right
         if self.kind == "access":
             bits[:, 0] &= np.uint64(memory_kernels.judged(self.form))
         return unlike(bits, np.zeros_like(bits))
 
 
-def cases(own: Iterable[Form]) -> list[EffectCase]:
+def cases(forms: Iterable[Form]) -> list[EffectCase]:
     """The cases of some forms, those of one kind together."""
-    found = []
-    for form in own:
+    result = []
+    for form in forms:
         what = kind(form)
         if what is not None:
             absences = form.absences if what == "control" else [()]
-            found += [EffectCase(v, absent, what, _cells(v, what)) for v in form.variants for absent in absences]
-    return sorted(found, key=lambda c: c.kind)
+            result += [EffectCase(v, absent, what, _cells(v, what)) for v in form.variants for absent in absences]
+    return sorted(result, key=lambda c: c.kind)
 
 
 def _cells(form: Form, what: str) -> np.ndarray:
@@ -153,6 +153,6 @@ def _cells(form: Form, what: str) -> np.ndarray:
 def _cells_of_update(types: tuple[Any, ...]) -> np.ndarray:
     data = blank_rows(ROWS)
     for i, row in enumerate(rows(types, ROWS, SEED)):
-        own = words(row, types)
-        data[i, : len(own)] = own
+        row_words = words(row, types)
+        data[i, : len(row_words)] = row_words
     return data

@@ -84,8 +84,8 @@ class SurfaceCase(NamedTuple):
     def name(self) -> str:
         if self.spelling:
             return self.spelling
-        own = f"{self.access}{'.' + self.operation if self.operation else ''}.{self.geometry}"
-        return f"{own}.v{self.vector}.{self.type}.{self.outside} {self.channel}x{self.channels}"
+        instruction = f"{self.access}{'.' + self.operation if self.operation else ''}.{self.geometry}"
+        return f"{instruction}.v{self.vector}.{self.type}.{self.outside} {self.channel}x{self.channels}"
 
 
 ImageCase = TextureCase | SurfaceCase

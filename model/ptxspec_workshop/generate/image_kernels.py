@@ -113,8 +113,8 @@ def _access(case: SurfaceCase) -> str:
                 source = f"{{{source}, %x{count + 2 * i + 1}}}"
             convert = "cvt.u16.u32" if bits < 32 else f"mov.b{bits}"
             before += f"  {convert} {element}, {source};\n"
-        own = f"{case.access}.{case.operation}." if case.operation else f"{case.access}."
-        instruction = f"{case.spelling or own + case.geometry + shape} {place}, {value};"
+        beginning = f"{case.access}.{case.operation}." if case.operation else f"{case.access}."
+        instruction = f"{case.spelling or beginning + case.geometry + shape} {place}, {value};"
     return f"""  mov.u32 %i, 0;
 again:
   setp.ge.u32 %p, %i, %n;
@@ -133,6 +133,6 @@ _INSTRUCTION = re.compile(r"^ *(\S+) [^;]*\[%image", re.M)
 
 def mnemonic(case: ImageCase) -> str:
     """The spelling of the instruction that the case's kernel has."""
-    found = _INSTRUCTION.search(kernel_text(case))
-    assert found is not None, case
-    return found[1]
+    match = _INSTRUCTION.search(kernel_text(case))
+    assert match is not None, case
+    return match[1]

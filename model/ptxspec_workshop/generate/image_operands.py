@@ -27,7 +27,7 @@ def texels(case: ImageCase) -> list[np.ndarray]:
     """The levels' arrays, the channels last."""
     rng, dtype = rng_of(case), DTYPES[case.channel]
     width, height, depth = size_of(case)
-    found = []
+    levels = []
     for level in range(case.levels if isinstance(case, TextureCase) else 1):
         size = [max(n >> level, 1) for n in (depth, height, width)][3 - DIRECTIONS[case.geometry] :]
         if case.geometry in LAYERS:
@@ -36,19 +36,19 @@ def texels(case: ImageCase) -> list[np.ndarray]:
         if np.issubdtype(dtype, np.integer):
             bits = int(case.channel[1:])
             low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if case.channel[0] == "s" else (0, (1 << bits) - 1)
-            found.append(rng.integers(low, high, shape, dtype, endpoint=True))
+            levels.append(rng.integers(low, high, shape, dtype, endpoint=True))
         else:
             numbers = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
-            found.append(numbers.astype(dtype))
-    return found
+            levels.append(numbers.astype(dtype))
+    return levels
 
 
 def _positions(case: TextureCase, rng: np.random.Generator, size: int, rows: int) -> np.ndarray:
     """Coordinates of one direction as patterns: mostly within, some at texels' edges and centres, some far away, some special."""
     if case.whole:
-        found = rng.integers(-3, size + 3, rows)
-        found[:: rows // 10] = rng.integers(-(1 << 31), 1 << 31, len(found[:: rows // 10]))
-        return found.astype(np.int32).view(np.uint32)
+        positions = rng.integers(-3, size + 3, rows)
+        positions[:: rows // 10] = rng.integers(-(1 << 31), 1 << 31, len(positions[:: rows // 10]))
+        return positions.astype(np.int32).view(np.uint32)
     x = rng.uniform(-0.3, 1.3, rows) * size
     x[: rows // 4] = np.round(x[: rows // 4] * 2) / 2
     x[rows // 4 : rows // 3] = np.round(x[rows // 4 : rows // 3] * 512) / 512

@@ -26,29 +26,37 @@ def spellings(known: Collection[str]) -> Iterator[TextureCase | SurfaceCase]:
 
 
 def _texture(form: Form, turn: int) -> TextureCase:
-    own = form.modifiers
-    whole, floating = own["ctype"].name == "s32", own["dtype"].name.startswith("f")
+    modifiers = form.modifiers
+    whole, floating = modifiers["ctype"].name == "s32", modifiers["dtype"].name.startswith("f")
     modes = MODES[2:] if whole else MODES
-    mode = next((word for word in ("level", "grad") if own.get(word)), "")
+    mode = next((word for word in ("level", "grad") if modifiers.get(word)), "")
     channel = ("f32", "u8", "f16")[turn % 3] if floating else ("u32", "s8", "u16")[turn % 3]
     return TextureCase(
-        str(own["geom"]), channel, (1, 2, 4)[turn % 3], "linear" if floating and turn % 2 else "nearest",
+        str(modifiers["geom"]), channel, (1, 2, 4)[turn % 3], "linear" if floating and turn % 2 else "nearest",
         (modes[turn % len(modes)],) * 3, not whole or mode == "grad", floating and channel == "u8", whole, mode,
-        levels=2 if mode else 1, component=str(own.get("comp", "")), spelling=form.mnemonic,
+        levels=2 if mode else 1, component=str(modifiers.get("comp", "")), spelling=form.mnemonic,
     )  # fmt: skip
 
 
 def _surface(form: Form, turn: int) -> SurfaceCase:
-    own = form.modifiers
-    formatted = "p" in own
-    type = own["dtype" if "dtype" in own else "ctype"].name
-    if "op" in own:
+    modifiers = form.modifiers
+    formatted = "p" in modifiers
+    type = modifiers["dtype" if "dtype" in modifiers else "ctype"].name
+    if "op" in modifiers:
         channel, channels = ("us"[turn % 2] if formatted else "u") + "32", 2 if "64" in type else 1
     else:
         channel, channels = (_FORMATTED if formatted else _BYTES)[turn % (6 if formatted else 4)]
     access = f"{form.syntax.opcode}.{'p' if formatted else 'b'}"
-    vector = int(str(own.get("vec", "v1"))[1:])
-    operation = str(own.get("op", ""))
+    vector = int(str(modifiers.get("vec", "v1"))[1:])
+    operation = str(modifiers.get("op", ""))
     return SurfaceCase(
-        access, str(own["geom"]), channel, channels, type, vector, str(own["clamp"]), operation, form.mnemonic
+        access,
+        str(modifiers["geom"]),
+        channel,
+        channels,
+        type,
+        vector,
+        str(modifiers["clamp"]),
+        operation,
+        form.mnemonic,
     )

@@ -36,8 +36,8 @@ def texture_cases() -> Iterator[TextureCase]:
                 yield TextureCase(geometry, channel, (1, 2, 4)[i % 3], "nearest", modes(normalized), normalized)
         for channel in (*FLOATS, *SMALL):
             for normalized in (True, False) if "cube" not in geometry else (True,):
-                own = TextureCase(geometry, channel, 1 + (channel == "u8"), "linear", modes(normalized), normalized)
-                yield own._replace(fractions=channel in SMALL)
+                case = TextureCase(geometry, channel, 1 + (channel == "u8"), "linear", modes(normalized), normalized)
+                yield case._replace(fractions=channel in SMALL)
         for channel in SMALL:
             yield TextureCase(geometry, channel, 1, "nearest", modes(), fractions=True)
     for geometry in ("1d", "2d", "3d"):
@@ -51,14 +51,14 @@ def texture_cases() -> Iterator[TextureCase]:
     for geometry in ("2d", "a2d", "cube", "acube"):
         for i, channel in enumerate(("f32", "f16", "u8", "s16", "s8", "u32")):
             for component in "rgba"[: 4 if channel in ("f32", "u8") else 1]:
-                own = TextureCase(geometry, channel, (4, 2, 4, 1, 2, 4)[i], "nearest", modes(), component=component)
-                yield own._replace(fractions=channel in SMALL and component != "b")
+                case = TextureCase(geometry, channel, (4, 2, 4, 1, 2, 4)[i], "nearest", modes(), component=component)
+                yield case._replace(fractions=channel in SMALL and component != "b")
     for geometry in ("1d", "2d", "3d", "a2d", "cube"):
         for filter in ("nearest", "linear"):
             for blend in ("nearest", "linear"):
                 for channel in ("f32", "f16", "u8", "s16"):
-                    own = TextureCase(geometry, channel, 1, filter, modes(), fractions=channel in SMALL, mode="level")
-                    yield own._replace(mipmap_filter=blend, levels=4)
+                    case = TextureCase(geometry, channel, 1, filter, modes(), fractions=channel in SMALL, mode="level")
+                    yield case._replace(mipmap_filter=blend, levels=4)
         yield TextureCase(
             geometry, "f32", 1, "linear", modes(), mode="level", mipmap_filter="linear", levels=4, bias=0.3
         )
@@ -70,8 +70,8 @@ def texture_cases() -> Iterator[TextureCase]:
         for filter in ("nearest", "linear"):
             for blend in ("nearest", "linear"):
                 for channel in ("f32", "u8"):
-                    own = TextureCase(geometry, channel, 1, filter, modes(), fractions=channel in SMALL, mode="grad")
-                    yield own._replace(mipmap_filter=blend, levels=4)
+                    case = TextureCase(geometry, channel, 1, filter, modes(), fractions=channel in SMALL, mode="grad")
+                    yield case._replace(mipmap_filter=blend, levels=4)
 
 
 def lookups_with_more() -> Iterator[TextureCase]:
@@ -81,28 +81,28 @@ def lookups_with_more() -> Iterator[TextureCase]:
         for i, address in enumerate(modes):
             for filter in ("nearest", "linear"):
                 channel = ("f32", "u8", "f16", "s16")[i]
-                own = TextureCase(
+                case = TextureCase(
                     geometry, channel, 1 + i % 2, filter, address, fractions=channel in SMALL, offset=True
                 )
-                yield own
-                yield own._replace(channel="f32", fractions=False, mode="level", levels=4, mipmap_filter="linear")
+                yield case
+                yield case._replace(channel="f32", fractions=False, mode="level", levels=4, mipmap_filter="linear")
         texels = TextureCase(geometry, "f32", 2, "linear", ("clamp", "border", "clamp"), False, offset=True)
         yield from (texels, texels._replace(filter="nearest", channel="u32"), texels._replace(resident=True))
         yield TextureCase(geometry, "s32", 1, "nearest", ("border",) * 3, False, whole=True, offset=True)
         yield TextureCase(geometry, "f32", 1, "linear", ("wrap", "clamp", "mirror"), mode="grad", levels=4, offset=True)
     for geometry in ("2d", "a2d"):
         for component in "rg":
-            own = TextureCase(
+            case = TextureCase(
                 geometry, "f32", 2, "nearest", ("wrap", "border", "clamp"), component=component, offset=True
             )
-            yield from (own, own._replace(address=("clamp", "mirror", "clamp")))
+            yield from (case, case._replace(address=("clamp", "mirror", "clamp")))
     for geometry in ("1d", "2d", "a1d", "a2d", "cube", "acube"):
-        own = TextureCase(geometry, "f32", 2, "linear", reference=True)
-        yield from (own, own._replace(mode="level", levels=3), own._replace(resident=True))
+        case = TextureCase(geometry, "f32", 2, "linear", reference=True)
+        yield from (case, case._replace(mode="level", levels=3), case._replace(resident=True))
         if geometry in ("2d", "a2d", "cube", "acube"):
-            yield own._replace(filter="nearest", component="r")
+            yield case._replace(filter="nearest", component="r")
         if "cube" not in geometry:
-            yield own._replace(offset=True)
+            yield case._replace(offset=True)
 
 
 def surface_cases() -> Iterator[SurfaceCase]:
@@ -132,7 +132,7 @@ def surface_cases() -> Iterator[SurfaceCase]:
 @cache
 def cases() -> tuple[ImageCase, ...]:
     """All cases; their names differ."""
-    found: list[ImageCase] = [*texture_cases(), *surface_cases()]
-    found += spellings({mnemonic(case) for case in found})
-    found += lookups_with_more()
-    return tuple({case.name: case for case in found}.values())
+    result: list[ImageCase] = [*texture_cases(), *surface_cases()]
+    result += spellings({mnemonic(case) for case in result})
+    result += lookups_with_more()
+    return tuple({case.name: case for case in result}.values())

@@ -39,11 +39,11 @@ def _terms_of(
 ) -> tuple[Any, ...]:
     """The terms of a rule, which many forms have in common."""
     rule = partial(function, *given, **dict(named))
-    found: list[Any] = []
+    terms: list[Any] = []
     for image, sampler in _images(geometry):
         access = access_of(rule, image, sampler, operands)
-        found += [*access.answers, *(w.value for w in access.writes), *(offset for offset, _ in access.reads)]
-    return tuple(found)
+        terms += [*access.answers, *(w.value for w in access.writes), *(offset for offset, _ in access.reads)]
+    return tuple(terms)
 
 
 def _images(geometry: str) -> Iterator[tuple[Image, Sampler]]:

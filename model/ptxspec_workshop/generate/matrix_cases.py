@@ -79,9 +79,9 @@ def _floats(
     least, most = (max(0, min(field, (1 << page.exponent_bits(type)) - 1)) for field in fields)
     sign = rng.integers(0, 2, count, np.uint64) << np.uint64(type.width - 1)
     field = rng.integers(least, most + 1, count, np.uint64) << np.uint64(fraction)
-    found: np.ndarray = sign | field | rng.integers(0, 1 << fraction, count, np.uint64)
-    found[rng.random(count) < zeros] &= np.uint64(1 << type.width - 1)
-    return found
+    patterns: np.ndarray = sign | field | rng.integers(0, 1 << fraction, count, np.uint64)
+    patterns[rng.random(count) < zeros] &= np.uint64(1 << type.width - 1)
+    return patterns
 
 
 def _alike(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -95,8 +95,8 @@ def _any_size(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
 
 def _few(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
     """Numbers that cancel one another, and others that are next to them."""
-    found = _alike(type, rng, 3)
-    few = np.concatenate([found, found ^ np.uint64(1 << type.width - 1), found ^ np.uint64(1)])
+    values = _alike(type, rng, 3)
+    few = np.concatenate([values, values ^ np.uint64(1 << type.width - 1), values ^ np.uint64(1)])
     return few[rng.integers(0, len(few), count)]
 
 
@@ -104,10 +104,10 @@ def _powers(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
     """Powers of two, and the numbers before them, up to 40 places apart."""
     page = contracts.floating_point
     fraction = page.precision(type) - 1
-    found = _floats(type, rng, count, (page.bias(type) - 20, page.bias(type) + 20))
+    numbers = _floats(type, rng, count, (page.bias(type) - 20, page.bias(type) + 20))
     ones = rng.random(count) < 0.5
     low = np.uint64((1 << fraction) - 1)
-    return np.where(ones, found & ~low, found | low)
+    return np.where(ones, numbers & ~low, numbers | low)
 
 
 def _tiny(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -130,8 +130,8 @@ def _specials(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
     special = _floats(type, rng, count, (top, top))
     fraction = np.uint64((1 << contracts.floating_point.precision(type) - 1) - 1)
     special = np.where(rng.random(count) < 0.6, special & ~fraction, special)
-    found: np.ndarray = np.where(rng.random(count) < 0.06, special, _alike(type, rng, count))
-    return found
+    values: np.ndarray = np.where(rng.random(count) < 0.06, special, _alike(type, rng, count))
+    return values
 
 
 FLOATS: tuple[Callable[[Type, np.random.Generator, int], np.ndarray], ...] = (
@@ -164,10 +164,10 @@ def _elements(type: Type, kind: int, rng: np.random.Generator, count: int) -> np
 def drawn_registers(type: Type, kind: int, rng: np.random.Generator, registers: int) -> np.ndarray:
     """For each lane of a warp its registers full of elements."""
     per_register = max(1, 32 // type.width)
-    found = _elements(type, kind, rng, LANES * registers * per_register).reshape(LANES, registers, per_register)
+    elements = _elements(type, kind, rng, LANES * registers * per_register).reshape(LANES, registers, per_register)
     words: np.ndarray = np.zeros((LANES, registers), np.uint64)
     for i in range(per_register):
-        words |= found[:, :, i] << np.uint64(i * type.width)
+        words |= elements[:, :, i] << np.uint64(i * type.width)
     return words
 
 
@@ -194,14 +194,14 @@ def abridged(types: Sequence[Type], outs: Sequence[np.ndarray], warps: int) -> n
     """The values of these types that launches left, a column each, of the first warps; then of each other warp a digest of up to
     64 bytes in a row."""
     width = 4 if types[0].width <= 32 else 8
-    found = np.concatenate([columns(types, out) for out in outs]).astype(f"<u{width}")
+    results = np.concatenate([columns(types, out) for out in outs]).astype(f"<u{width}")
     whole = warps * LANES
-    size = found[:1].nbytes
+    size = results[:1].nbytes
     rest = b"".join(
-        hashlib.blake2b(found[i : i + LANES].tobytes(), digest_size=min(size, 64)).digest().ljust(size, b"\0")
-        for i in range(whole, len(found), LANES)
+        hashlib.blake2b(results[i : i + LANES].tobytes(), digest_size=min(size, 64)).digest().ljust(size, b"\0")
+        for i in range(whole, len(results), LANES)
     )
-    return np.concatenate([found[:whole], np.frombuffer(rest, found.dtype).reshape(-1, found.shape[1])])
+    return np.concatenate([results[:whole], np.frombuffer(rest, results.dtype).reshape(-1, results.shape[1])])
 
 
 # Cases -------------------------------------------------------------------------------------------------------------------
@@ -232,8 +232,8 @@ class MatrixCase(NamedTuple):
             parts = []
             for operand in (o for o in "abc" if o in types):
                 registers = registers_of(self.form, operand)
-                own = kind + kind // len(FLOATS) if operand == "c" else kind
-                parts.append(drawn_registers(types[operand], own, rng, registers))
+                kind_of_operand = kind + kind // len(FLOATS) if operand == "c" else kind
+                parts.append(drawn_registers(types[operand], kind_of_operand, rng, registers))
             if self.selector is not None:
                 parts.append(metadata(self.form, rng))
             rows = np.concatenate(parts, axis=1)
@@ -249,8 +249,8 @@ class MatrixCase(NamedTuple):
         return module_for(self.form)
 
     def text(self, name: str) -> str:
-        found = kernel(self.form, name).text
-        return found if self.selector is None else re.sub(r"(  mma\..*), \d+;", rf"\g<1>, {self.selector};", found)
+        text = kernel(self.form, name).text
+        return text if self.selector is None else re.sub(r"(  mma\..*), \d+;", rf"\g<1>, {self.selector};", text)
 
     def module(self, texts: Sequence[str]) -> str:
         return module_around(texts, *self.apart)
@@ -265,25 +265,25 @@ class MatrixCase(NamedTuple):
         """The registers of D, a column each, of the first warps; then of each other warp a digest, as long as a row."""
         return abridged(kernel(self.form, "k").outputs, outs, WHOLE)
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
-def cases(own: Iterable[Form]) -> list[MatrixCase]:
+def cases(forms: Iterable[Form]) -> list[MatrixCase]:
     """The cases of some forms: of a sparse one with every selector."""
-    found = []
-    for form in own:
+    result = []
+    for form in forms:
         if asks(form) and not (moves(form) or on_tiles(form) or scales(form)):
             selectors = form.definition.constants("f", form.modifiers) or (None,)
-            found += [MatrixCase(form, selector) for selector in selectors]
-    return found
+            result += [MatrixCase(form, selector) for selector in selectors]
+    return result
 
 
-def small(own: Iterable[Form]) -> list[MatrixCase]:
+def small(forms: Iterable[Form]) -> list[MatrixCase]:
     """A case of one warp for each form, with its last selector. Of the forms of later targets that differ in the formats of their
     factors alone it is the last one's."""
-    found = {_small(case.form): case for case in cases(own)}
-    return [case._replace(counts=(1,)) for case in found.values()]
+    by_shape = {_small(case.form): case for case in cases(forms)}
+    return [case._replace(counts=(1,)) for case in by_shape.values()]
 
 
 def _small(form: Form) -> Any:

@@ -47,8 +47,8 @@ class MoveCase(NamedTuple):
         cells = blank_rows(WARPS * LANES)
         cells[:, :ADDRESS] = rng.integers(0, 1 << 32, (len(cells), ADDRESS), np.uint64)
         for warp in range(WARPS):
-            own = slice(warp * LANES, (warp + 1) * LANES)
-            cells[own, ADDRESS] = (rng.permutation(LANES) + warp * LANES).astype(np.uint64) * np.uint64(ROW)
+            lanes = slice(warp * LANES, (warp + 1) * LANES)
+            cells[lanes, ADDRESS] = (rng.permutation(LANES) + warp * LANES).astype(np.uint64) * np.uint64(ROW)
         return [Launch(cells)]
 
     @property
@@ -106,8 +106,8 @@ class MoveCase(NamedTuple):
         (out,) = outs
         return columns([TYPES["b32"]] * (WORDS + REGISTERS), out).astype(np.uint32)
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
 def _each(line: str, first: int) -> str:
@@ -115,11 +115,11 @@ def _each(line: str, first: int) -> str:
     return "\n".join(line.format(i=i, at=8 * (first + i)) for i in range(4))
 
 
-def cases(own: Iterable[Form]) -> list[MoveCase]:
+def cases(forms: Iterable[Form]) -> list[MoveCase]:
     """The cases of some forms."""
-    return [MoveCase(f) for f in own if asks(f) and moves(f) and not on_tiles(f)]
+    return [MoveCase(f) for f in forms if asks(f) and moves(f) and not on_tiles(f)]
 
 
-def small(own: Iterable[Form]) -> list[MoveCase]:
+def small(forms: Iterable[Form]) -> list[MoveCase]:
     """The same, but of the forms of later targets only those with a generic address."""
-    return [case for case in cases(own) if not (comes_later(case.form) and case.form.modifiers.get("ss"))]
+    return [case for case in cases(forms) if not (comes_later(case.form) and case.form.modifiers.get("ss"))]

@@ -6,7 +6,14 @@ The checksum of a block is the sum of mix(mix(i) + answer) modulo 2^64.
 from __future__ import annotations
 
 from ptxspec.evidence.kernels.cases import HEAD
-from ptxspec_workshop.generate.multifunction_operands import BLOCK, DOUBLE, FUNCTIONS, SINGLE, Function, masks
+from ptxspec_workshop.generate.multifunction_operands import (
+    BLOCK,
+    DOUBLE,
+    FUNCTIONS,
+    SINGLE,
+    MultifunctionInstruction,
+    masks,
+)
 
 #: CTAs that share a block, and threads of each
 CTAS, THREADS = 64, 256
@@ -21,7 +28,7 @@ def _mixed(d: str, s: str) -> list[str]:
     return text
 
 
-def _made(function: Function) -> list[str]:
+def _made(function: MultifunctionInstruction) -> list[str]:
     """PTX of `operands`: %i to %x0, %x1."""
     if function.kind == "single":
         return ["mov.u64 %x0, %i;"]
@@ -42,7 +49,7 @@ def _made(function: Function) -> list[str]:
     return text
 
 
-def _executed(function: Function) -> list[str]:
+def _executed(function: MultifunctionInstruction) -> list[str]:
     """PTX of the instruction: %x0, %x1 to %y."""
     sources = ["%x0", "%x1"] if function.kind == "pair" else ["%x0"]
     if function.width == 64:
@@ -68,7 +75,7 @@ _REGISTERS = (
 )
 
 
-def _checksums(name: str, function: Function) -> list[str]:
+def _checksums(name: str, function: MultifunctionInstruction) -> list[str]:
     """A kernel name(sums): a row of CTAs goes through a block, and adds to the block's sum."""
     return [
         f".visible .entry {name}(.param .u64 sums)",
@@ -98,7 +105,7 @@ def _checksums(name: str, function: Function) -> list[str]:
     ]
 
 
-def _sample(name: str, function: Function) -> list[str]:
+def _sample(name: str, function: MultifunctionInstruction) -> list[str]:
     """A kernel name(in, out): a thread an answer."""
     return [
         f".visible .entry {name}(.param .u64 in, .param .u64 out)",

@@ -80,7 +80,7 @@ def operands(kind: str, i: np.ndarray) -> list[np.ndarray]:
     ]
 
 
-class Function(NamedTuple):
+class MultifunctionInstruction(NamedTuple):
     """An instruction, the kind of its operands, and the page's function that says what it gives."""
 
     instruction: str
@@ -103,20 +103,20 @@ class Function(NamedTuple):
         return Meaning(inputs, (Result(type, (function(*variables, *self.static),)),), None)
 
 
-def _functions() -> Iterator[Function]:
+def _functions() -> Iterator[MultifunctionInstruction]:
     pages = {"rcp": "reciprocal", "rsqrt": "reciprocal_root", "sqrt": "root", "lg2": "logarithm", "ex2": "power"}
     for ftz in (True, False):
         suffix = ".ftz.f32" if ftz else ".f32"
         for opcode, page in pages.items():
-            yield Function(f"{opcode}.approx{suffix}", "single", page, f"approximate_{opcode}", (ftz,))
+            yield MultifunctionInstruction(f"{opcode}.approx{suffix}", "single", page, f"approximate_{opcode}", (ftz,))
         for opcode in ("sin", "cos"):
-            yield Function(f"{opcode}.approx{suffix}", "single", "sine", f"approximate_{opcode}")
-        yield Function(f"div.approx{suffix}", "pair", "reciprocal", "approximate_div", (ftz,))
-        yield Function(f"div.full{suffix}", "pair", "reciprocal", "full_range_div", (ftz,))
-    yield Function("tanh.approx.f32", "single", "hyperbolic_tangent", "approximate_tanh")
-    yield Function("rcp.approx.ftz.f64", "upper", "reciprocal", "approximate_rcp_double")
-    yield Function("rsqrt.approx.ftz.f64", "upper", "reciprocal_root", "approximate_rsqrt_upper_word")
-    yield Function("rsqrt.approx.f64", "double", "reciprocal_root", "approximate_rsqrt_double")
+            yield MultifunctionInstruction(f"{opcode}.approx{suffix}", "single", "sine", f"approximate_{opcode}")
+        yield MultifunctionInstruction(f"div.approx{suffix}", "pair", "reciprocal", "approximate_div", (ftz,))
+        yield MultifunctionInstruction(f"div.full{suffix}", "pair", "reciprocal", "full_range_div", (ftz,))
+    yield MultifunctionInstruction("tanh.approx.f32", "single", "hyperbolic_tangent", "approximate_tanh")
+    yield MultifunctionInstruction("rcp.approx.ftz.f64", "upper", "reciprocal", "approximate_rcp_double")
+    yield MultifunctionInstruction("rsqrt.approx.ftz.f64", "upper", "reciprocal_root", "approximate_rsqrt_upper_word")
+    yield MultifunctionInstruction("rsqrt.approx.f64", "double", "reciprocal_root", "approximate_rsqrt_double")
 
 
 FUNCTIONS = tuple(_functions())

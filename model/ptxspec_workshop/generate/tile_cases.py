@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.evidence.kernels.cases import CELLS, STRIDE, Launch, entry, unlike
-from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
@@ -55,9 +55,9 @@ def _rng(what: str) -> np.random.Generator:
 
 def _rows(rows: np.ndarray) -> np.ndarray:
     """Rows of words of 32 bits as those of `in`."""
-    found = np.zeros((len(rows), 2 * CELLS), np.uint32)
-    found[:, : rows.shape[1]] = rows
-    return found.view(np.uint64)
+    padded = np.zeros((len(rows), 2 * CELLS), np.uint32)
+    padded[:, : rows.shape[1]] = rows
+    return padded.view(np.uint64)
 
 
 def _halves(values: np.ndarray, width: int) -> np.ndarray:
@@ -67,8 +67,8 @@ def _halves(values: np.ndarray, width: int) -> np.ndarray:
 
 def _operands(form: Form) -> dict[str, tuple[Type, ...]]:
     """The types of the registers of each operand in braces."""
-    found = {"d": form.definition.elements("d", form.modifiers)} if form.destinations else {}
-    return found | {i.name: i.types for i in form.meaning().inputs if i.types}
+    types = {"d": form.definition.elements("d", form.modifiers)} if form.destinations else {}
+    return types | {i.name: i.types for i in form.meaning().inputs if i.types}
 
 
 def _braces(name: str, types: Sequence[Type]) -> str:
@@ -117,7 +117,7 @@ class ProductCase(NamedTuple):
 
     @property
     def apart(self) -> Any:
-        return asked_in(self.form)
+        return module_for_ptxas(self.form)
 
     @property
     def alike(self) -> Any:
@@ -135,8 +135,8 @@ class ProductCase(NamedTuple):
             parts = []
             for operand, type in element_types(self.form).items():
                 if operand != "d":
-                    own = kind + kind // len(FLOATS) if operand == "c" else kind
-                    drawn = drawn_registers(type, own, rng, registers_of(self.form, operand))
+                    kind_of_operand = kind + kind // len(FLOATS) if operand == "c" else kind
+                    drawn = drawn_registers(type, kind_of_operand, rng, registers_of(self.form, operand))
                     parts.append(_halves(drawn, type.width))
             warps.append(np.concatenate(parts, axis=1))
         return Launch(_rows(np.concatenate(warps)))
@@ -152,7 +152,7 @@ class ProductCase(NamedTuple):
         return _entry(name, (_declared(operands), *lines))
 
     def module(self, texts: Sequence[str]) -> str:
-        return module_around(texts, *asked_in(self.form))
+        return module_around(texts, *module_for_ptxas(self.form))
 
     def operands(self, row: int) -> tuple[int, ...]:
         """What a thread was given, two words in a number; for the row of a digest, the first thread of its warp."""
@@ -163,8 +163,8 @@ class ProductCase(NamedTuple):
     def kept(self, outs: Sequence[np.ndarray]) -> np.ndarray:
         return abridged(_operands(self.form)["d"], outs, WHOLE)
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
 # What moves tiles --------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class TileMoveCase(NamedTuple):
 
     @property
     def apart(self) -> Any:
-        return asked_in(self.form)
+        return module_for_ptxas(self.form)
 
     @property
     def stores(self) -> bool:
@@ -257,7 +257,7 @@ class TileMoveCase(NamedTuple):
         return lines
 
     def module(self, texts: Sequence[str]) -> str:
-        return module_around(texts, *asked_in(self.form))
+        return module_around(texts, *module_for_ptxas(self.form))
 
     def operands(self, row: int) -> tuple[int, ...]:
         (launch,) = self.launches
@@ -269,27 +269,27 @@ class TileMoveCase(NamedTuple):
         left = [TYPES["b64"]] * CELLS if self.stores else [*types, *types]
         return abridged(left, outs, 0 if self.form.modifiers.get("ss") else 1)
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
-def cases(own: Iterable[Form]) -> list[ProductCase | TileMoveCase]:
+def cases(forms: Iterable[Form]) -> list[ProductCase | TileMoveCase]:
     """The cases of some forms."""
-    found: list[ProductCase | TileMoveCase] = []
-    for form in own:
+    result: list[ProductCase | TileMoveCase] = []
+    for form in forms:
         if asks(form) and on_tiles(form):
-            found.append(TileMoveCase(form) if moves(form) else ProductCase(form))
-    return found
+            result.append(TileMoveCase(form) if moves(form) else ProductCase(form))
+    return result
 
 
-def small(own: Iterable[Form]) -> list[ProductCase | TileMoveCase]:
+def small(forms: Iterable[Form]) -> list[ProductCase | TileMoveCase]:
     """A case of one warp for each form. Tiles in several state spaces are alike here, and each is tried in one of these, in
     turn: accesses to all of them are compared as those of other instructions."""
-    found: list[ProductCase | TileMoveCase] = []
-    for case in cases(own):
+    result: list[ProductCase | TileMoveCase] = []
+    for case in cases(forms):
         if isinstance(case, ProductCase):
-            found.append(case._replace(counts=(1,)))
+            result.append(case._replace(counts=(1,)))
         else:
             own_turn = case.space == SPACES[crc32(str(case.alike[1]).encode()) % len(SPACES)]
-            found.insert(0 if own_turn else len(found), case._replace(warps=1))
-    return found
+            result.insert(0 if own_turn else len(result), case._replace(warps=1))
+    return result

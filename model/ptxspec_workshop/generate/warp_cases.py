@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.evidence.kernels.cases import Launch, blank_rows, key, unlike
-from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.function_cases import columns
 from ptxspec.evidence.kernels.instruction_kernels import (
     TAKES_PART,
@@ -60,8 +60,8 @@ def launches(form: Form, absent: tuple[str, ...] = ()) -> list[Launch]:
     source = random.Random(f"{SEED}:{form}:{absent}")
     names = operands(form, absent)
     of_warp = isinstance(form.meaning(absent).effect, Collective)
-    found = _of_warps(form, names, source) if of_warp else _of_barriers(names, source)
-    return [_launch(names, rows) for rows in found]
+    tables = _of_warps(form, names, source) if of_warp else _of_barriers(names, source)
+    return [_launch(names, rows) for rows in tables]
 
 
 def _launch(names: list[str], rows: list[dict[str, int]]) -> Launch:
@@ -80,7 +80,7 @@ def taking_part(launch: Launch) -> np.ndarray:
 
 def _of_warps(form: Form, names: list[str], source: random.Random) -> list[list[dict[str, int]]]:
     """Two launches of a warp for each of the masks."""
-    found = []
+    tables = []
     for _ in range(2):
         rows = []
         for masks in MASKS:
@@ -89,8 +89,8 @@ def _of_warps(form: Form, names: list[str], source: random.Random) -> list[list[
                 mine = [m for m in masks if m >> lane & 1]
                 row = {name: draw[name][lane] for name in names if name != "membermask"}
                 rows.append({**row, "membermask": mine[0] if mine else 0, "takes part": int(bool(mine))})
-        found.append(rows)
-    return found
+        tables.append(rows)
+    return tables
 
 
 def _operand_values(form: Form, source: random.Random) -> dict[str, list[int]]:
@@ -126,9 +126,9 @@ def _of_barriers(names: list[str], source: random.Random) -> list[list[dict[str,
     if "b" in names:
         pairs = [_predicates(i, 64, source) for i in range(8)]
         return [[{"a": 15 - i, "b": 64, "c": c} for i, values in enumerate(pairs) for c in values]]
-    found = [[{"a": i * 2, "c": c} for c in _predicates(i, CTA - LANES * (i % 3), source)] for i in range(8)]
-    found.append([{"a": 1, "c": c, "takes part": int(i >= LANES)} for i, c in enumerate(_predicates(2, CTA, source))])
-    return found
+    tables = [[{"a": i * 2, "c": c} for c in _predicates(i, CTA - LANES * (i % 3), source)] for i in range(8)]
+    tables.append([{"a": 1, "c": c, "takes part": int(i >= LANES)} for i, c in enumerate(_predicates(2, CTA, source))])
+    return tables
 
 
 def _predicates(which: int, count: int, source: random.Random) -> list[int]:
@@ -158,7 +158,7 @@ class WarpCase(NamedTuple):
     @property
     def apart(self) -> Any:
         """A module has one version and target. Newer modules have some of the forms no longer."""
-        return asked_in(self.form)
+        return module_for_ptxas(self.form)
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent, around=True).text
@@ -179,10 +179,10 @@ class WarpCase(NamedTuple):
         ]
         return np.concatenate(parts).astype(np.uint32)
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
-def cases(own: Iterable[Form]) -> list[WarpCase]:
+def cases(forms: Iterable[Form]) -> list[WarpCase]:
     """The cases of some forms, with every way of leaving operands out."""
-    return [WarpCase(f, absent) for f in own if meets(f) for absent in f.absences]
+    return [WarpCase(f, absent) for f in forms if meets(f) for absent in f.absences]

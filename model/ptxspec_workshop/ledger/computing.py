@@ -48,15 +48,15 @@ def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
 
 def standing(opcode: str) -> list[Standing]:
     """How one opcode's forms stand, computed now."""
-    own = forms(opcode)
-    refused = _refused(own)
+    opcode_forms = forms(opcode)
+    refused = _refused(opcode_forms)
     known = gaps.records()
-    differing = _differing(own, known)
-    functions = [f for f in own if pure(f)]
+    differing = _differing(opcode_forms, known)
+    functions = [f for f in opcode_forms if pure(f)]
     disagreements = interpretations.compare(functions, count=ROWS, symbolic=SYMBOLIC) if functions else []
     wrong = {d.form: str(d) for d in disagreements}
     compared = {str(f) for f in functions}
-    acted = engines.agreeing(f for f in own if str(f) not in compared)
+    acted = engines.agreeing(f for f in opcode_forms if str(f) not in compared)
     return [
         Standing(
             form,
@@ -64,7 +64,7 @@ def standing(opcode: str) -> list[Standing]:
             _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
             gaps.entry(form, known, differing),
         )
-        for form in own
+        for form in opcode_forms
     ]
 
 
@@ -90,22 +90,22 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     ]
 
 
-def _refused(own: Sequence[Form]) -> set[str] | None:
+def _refused(opcode_forms: Sequence[Form]) -> set[str] | None:
     """The forms that the assembler does not accept; None if there is none to be asked."""
     try:
-        return {str(r.kernel.form) for r in refusals.refusals(kernels_for(f for f in own if not f.is_dropped))}
+        return {str(r.kernel.form) for r in refusals.refusals(kernels_for(f for f in opcode_forms if not f.is_dropped))}
     except FileNotFoundError:
         return None
 
 
-def _differing(own: Sequence[Form], known: Records) -> set[str]:
+def _differing(opcode_forms: Sequence[Form], known: Records) -> set[str]:
     """The names of recorded answers that the definitions do not give."""
-    found: set[str] = set()
+    differing: set[str] = set()
     for name, family in FAMILIES.items():
         answers = known[name]
         if answers is not None:
-            found |= {difference.form for difference in family.compare(own, answers)[1]}
-    return found
+            differing |= {difference.form for difference in family.compare(opcode_forms, answers)[1]}
+    return differing
 
 
 def _agrees(form: Form, wrong: dict[str, str]) -> bool | str:
@@ -131,8 +131,8 @@ def update(
     missing.sort(key=lambda o: -len(registry().opcodes[o].forms))
     done = len(wanted) - len(missing)
     try:
-        for opcode, own in on_all_cores(_one, missing):
-            known[opcode] = own
+        for opcode, computed_rows in on_all_cores(_computed, missing):
+            known[opcode] = computed_rows
             done += 1
             if progress is not None:
                 progress(opcode, done, len(wanted))
@@ -162,14 +162,14 @@ def update_and_show() -> list[dict[str, Any]]:
         return update(progress=progress)
 
 
-def _one(opcode: str) -> tuple[str, list[dict[str, Any]]]:
+def _computed(opcode: str) -> tuple[str, list[dict[str, Any]]]:
     return opcode, opcode_rows(opcode)
 
 
 def main() -> int:
-    found = update_and_show()
-    for name, count in (counts := ledger.summary(found)).items():
+    rows = update_and_show()
+    for name, count in (counts := ledger.summary(rows)).items():
         print(f"{name:<24} {count:>6}")
-    for opcode, count in ledger.unanswered(found).items():
+    for opcode, count in ledger.unanswered(rows).items():
         print(f"no GPU was asked about {opcode}: {count} form{'' if count == 1 else 's'}")
-    return int(any(row["ptxas"] is False or row["interpretations"] is False for row in found) or counts["gpu no"] > 0)
+    return int(any(row["ptxas"] is False or row["interpretations"] is False for row in rows) or counts["gpu no"] > 0)

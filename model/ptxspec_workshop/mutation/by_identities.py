@@ -28,7 +28,7 @@ EACH, TOGETHER = 2.0, 6.0
 UNDEFINED = "undefined"
 
 
-class Asked(NamedTuple):
+class ClaimTerms(NamedTuple):
     """A claim in terms: its inputs' types, the condition on them, and for what is compared both sides' values."""
 
     types: dict[str, Type]
@@ -36,17 +36,17 @@ class Asked(NamedTuple):
     finals: dict[str, tuple[Any, Any]]
 
 
-class Noticed(NamedTuple):
+class FailedClaim(NamedTuple):
     """A claim that fails with the mistake, and inputs on which it does."""
 
     claim: Identity
     inputs: dict[str, Any]
-    was: Asked
+    was: ClaimTerms
     by: str
     """"operands" or "solver": what found the inputs; "allowed" where a refinement holds that is refuted"""
 
 
-def asked(claim: Identity) -> Asked:
+def terms_of(claim: Identity) -> ClaimTerms:
     """A claim as the definitions say now. Beside the registers it compares whether a side is undefined."""
     put = ask(claim.left, claim.right, claim.assume, claim.profile, claim.how)
     first, second = put.sides
@@ -57,7 +57,7 @@ def asked(claim: Identity) -> Asked:
     finals = {n: (final(put.finals[0][n], t), final(put.finals[1][n], t)) for n, t in put.compared.items()}
     finals[UNDEFINED] = first.faults, second.faults
     given = put.given & put.followed
-    return Asked(put.inputs.types, given, finals)
+    return ClaimTerms(put.inputs.types, given, finals)
 
 
 def tells(claim: Identity) -> bool:
@@ -66,10 +66,10 @@ def tells(claim: Identity) -> bool:
 
 
 @cache
-def claims() -> tuple[tuple[Identity, Asked], ...]:
+def claims() -> tuple[tuple[Identity, ClaimTerms], ...]:
     """The identities that are asked, in terms. To be asked first while the definitions are as they are."""
-    found = (claim for claim in load_all() if tells(claim))
-    return tuple((claim, asked(claim)) for claim in found)
+    telling = (claim for claim in load_all() if tells(claim))
+    return tuple((claim, terms_of(claim)) for claim in telling)
 
 
 def noticed(
@@ -77,7 +77,7 @@ def noticed(
     called: Collection[str],
     first: str | None = None,
     changed: Callable[[Any], bool] = lambda function: False,
-) -> Noticed | None:
+) -> FailedClaim | None:
     """The identity that fails now, of those about some opcodes; the one of the title `first` is tried before the others. `called`
     are the named functions whose meaning has changed, and `changed` tells of a function that says what an open result may be.
     Raises what the definitions raise."""
@@ -85,15 +85,15 @@ def noticed(
     about.sort(key=lambda pair: pair[0].title != first)
     waiting = []
     for claim, was in about:
-        now = asked(claim)
+        now = terms_of(claim)
         sides = [(x, y) for n in now.finals for x, y in zip(now.finals[n], was.finals[n], strict=True)]
         terms = [x for x, _ in sides]
         same = all(x is y for x, y in sides)
         if same and not (called and _calls(terms, called)) and not _allows_otherwise(terms, changed):
             continue
-        found = _by_operands(claim, was, now)
-        if found is not None:
-            return Noticed(claim, found, was, "operands")
+        operands = _by_operands(claim, was, now)
+        if operands is not None:
+            return FailedClaim(claim, operands, was, "operands")
         waiting.append((claim, was))
     return _by_solver(waiting)
 
@@ -108,7 +108,7 @@ def _allows_otherwise(terms: Iterable[Any], changed: Callable[[Any], bool]) -> b
     return any(f.attrs[4] is not None and changed(f.attrs[4]) for f in freedoms_in(*terms))
 
 
-def _by_operands(claim: Identity, was: Asked, now: Asked) -> dict[str, Any] | None:
+def _by_operands(claim: Identity, was: ClaimTerms, now: ClaimTerms) -> dict[str, Any] | None:
     """Inputs that meet the condition as it was, and on which the sides differ now."""
     if claim.relation != "equal":
         return None
@@ -126,21 +126,21 @@ def _by_operands(claim: Identity, was: Asked, now: Asked) -> dict[str, Any] | No
     return None
 
 
-def _differ(sides: Asked, values: dict[str, Any], memo: dict[int, Any]) -> bool:
+def _differ(sides: ClaimTerms, values: dict[str, Any], memo: dict[int, Any]) -> bool:
     """Whether the sides differ on some inputs."""
     return any(
         evaluate(x, values, machine, memo) != evaluate(y, values, machine, memo) for x, y in sides.finals.values()
     )
 
 
-def cross_check(found: Noticed) -> None:
+def cross_check(failed: FailedClaim) -> None:
     """The definitions as they are must agree where those with the mistake do not: else the inputs show nothing. To be asked when
     the mistake is no longer in place."""
-    if found.by == "operands" and _differ(found.was, found.inputs, {}):
-        raise AssertionError(f"{found.claim.page}: {found.claim.title} fails without a mistake, at {found.inputs}")
+    if failed.by == "operands" and _differ(failed.was, failed.inputs, {}):
+        raise AssertionError(f"{failed.claim.page}: {failed.claim.title} fails without a mistake, at {failed.inputs}")
 
 
-def _by_solver(waiting: Sequence[tuple[Identity, Asked]]) -> Noticed | None:
+def _by_solver(waiting: Sequence[tuple[Identity, ClaimTerms]]) -> FailedClaim | None:
     begun = time.process_time()
     for claim, was in waiting:
         if time.process_time() - begun > TOGETHER:
@@ -148,8 +148,8 @@ def _by_solver(waiting: Sequence[tuple[Identity, Asked]]) -> Noticed | None:
         verdict = claim.check(timeout=EACH)
         if claim.expected == "refuted":
             if verdict.status in ("proved", "exhausted"):
-                return Noticed(claim, {}, was, "allowed")
+                return FailedClaim(claim, {}, was, "allowed")
             continue
         if verdict.status == "refuted" and verdict.counterexample is not None:
-            return Noticed(claim, verdict.counterexample.inputs, was, "solver")
+            return FailedClaim(claim, verdict.counterexample.inputs, was, "solver")
     return None

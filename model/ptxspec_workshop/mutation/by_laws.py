@@ -27,7 +27,7 @@ from ptxspec_workshop.mutation.reach import Name, Place, graph, keys
 ROWS, EACH, TOGETHER = 96, 2.0, 6.0
 
 
-class Noticed(NamedTuple):
+class FailedLaw(NamedTuple):
     """A law that fails with the mistake, operands on which it does, what it says as the definitions are, and what found them:
     "operands" or "solver"."""
 
@@ -73,44 +73,44 @@ def _functions(module: str) -> dict[int, str]:
     return {first: ast.unparse(node) for _, first, node in roots(ast.parse(source(module)[1]))}
 
 
-def noticed(mutant: Mutant, called: Iterable[str], first: str | None = None) -> Noticed | None:
+def noticed(mutant: Mutant, called: Iterable[str], first: str | None = None) -> FailedLaw | None:
     """The law that fails now, of those that a mutant may change; the one of the sentence `first` is tried before the others.
     `called` are the named functions whose meaning has changed. Raises what the definitions raise."""
     wanted, changed = set(about(mutant)), frozenset(called)
     chosen = sorted(((law, was) for law, was in laws() if law in wanted), key=lambda pair: pair[0].sentence != first)
     waiting = []
     for law, was in chosen:
-        said, types = formula(law)
-        if said is was and not any(attrs[0] in changed for attrs in bodies_in([said])):
+        claim, types = formula(law)
+        if claim is was and not any(attrs[0] in changed for attrs in bodies_in([claim])):
             continue
-        found = _by_operands(said, types, law.sentence)
-        if found is not None:
-            return Noticed(law, found, was, "operands")
-        waiting.append((law, was, said, types))
+        operands = _by_operands(claim, types, law.sentence)
+        if operands is not None:
+            return FailedLaw(law, operands, was, "operands")
+        waiting.append((law, was, claim, types))
     return _by_solver(waiting)
 
 
-def cross_check(found: Noticed) -> None:
+def cross_check(failed: FailedLaw) -> None:
     """The law must hold for these operands as the definitions are: to be asked when the mistake is no longer in place."""
-    if not evaluate(found.was, found.operands, machine):
-        raise AssertionError(f"{found.law.sentence}: fails without a mistake, at {found.operands}")
+    if not evaluate(failed.was, failed.operands, machine):
+        raise AssertionError(f"{failed.law.sentence}: fails without a mistake, at {failed.operands}")
 
 
-def _by_operands(said: Bool, types: dict[str, Type], seed: str) -> dict[str, Any] | None:
+def _by_operands(claim: Bool, types: dict[str, Type], seed: str) -> dict[str, Any] | None:
     """Operands that break a claim."""
     for row in rows(list(types.values()), ROWS, seed):
         values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(types.items(), row, strict=True)}
-        if not evaluate(said, values, machine):
+        if not evaluate(claim, values, machine):
             return values
     return None
 
 
-def _by_solver(waiting: Sequence[tuple[Claim, Bool, Bool, dict[str, Type]]]) -> Noticed | None:
+def _by_solver(waiting: Sequence[tuple[Claim, Bool, Bool, dict[str, Type]]]) -> FailedLaw | None:
     begun = time.process_time()
-    for law, was, said, types in waiting:
+    for law, was, claim, types in waiting:
         if time.process_time() - begun > TOGETHER:
             break
-        answer = solve(~said, types, EACH)
-        if answer.status == "sat" and not evaluate(said, answer.values, machine):
-            return Noticed(law, answer.values, was, "solver")
+        answer = solve(~claim, types, EACH)
+        if answer.status == "sat" and not evaluate(claim, answer.values, machine):
+            return FailedLaw(law, answer.values, was, "solver")
     return None

@@ -21,13 +21,13 @@ from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
 from ptxspec.terms import exact
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec_workshop.compare.image_runs import computed
 from ptxspec_workshop.generate import image_sweeps
 from ptxspec_workshop.generate.effect_cases import asks_images
 from ptxspec_workshop.generate.image_cases import ImageCase, TextureCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
-from ptxspec_workshop.mutation.meanings import Case
+from ptxspec_workshop.mutation.meanings import FormVariant
 from ptxspec_workshop.programs.examples import failures
 from ptxspec_workshop.record.families import FAMILIES, FUNCTIONS
 from ptxspec_workshop.record.image_answers import KEPT
@@ -75,7 +75,7 @@ def answers() -> dict[str, Any]:
     return {name: family.read() for name, family in FAMILIES.items()}
 
 
-def recorded(cases: Sequence[Case]) -> Noticed | None:
+def recorded(cases: Sequence[FormVariant]) -> Noticed | None:
     """A recorded answer that is not what the definitions give, or allow, to one of these cases. First those that are functions of
     their operands, each with its rows; then a few of those whose kernels have to be run."""
     known = answers()["vectors"]
@@ -85,19 +85,19 @@ def recorded(cases: Sequence[Case]) -> Noticed | None:
         if time.process_time() - begun > SECONDS:
             break
         if known is not None and str(case.form) in known.values and FUNCTIONS.asks(case.form):
-            told = _of_function(case, known.values[str(case.form)])
-            if told is not None:
-                return told
+            noticed = _of_function(case, known.values[str(case.form)])
+            if noticed is not None:
+                return noticed
         else:
             others.append(case)
     return _of_kernels(others)
 
 
-def _of_function(case: Case, answered: np.ndarray) -> Noticed | None:
-    own = [c for c in function_cases.cases([case.form]) if c.name == str(case.form)]
-    for one in own[:1]:
-        table = one.table
-        run, profile = _scripted(one.meaning), Profile("hopper")
+def _of_function(case: FormVariant, answered: np.ndarray) -> Noticed | None:
+    same_form = [c for c in function_cases.cases([case.form]) if c.name == str(case.form)]
+    for function_case in same_form[:1]:
+        table = function_case.table
+        run, profile = _scripted(function_case.meaning), Profile("hopper")
         near = approximate(case.form)
         for i in range(len(table)):
             want = tuple(int(v) for v in answered[i])
@@ -106,7 +106,7 @@ def _of_function(case: Case, answered: np.ndarray) -> Noticed | None:
                 return Noticed(
                     "recorded answer", str(case.form), f"{_shown(table[i])}: {_shown(got)}, not {_shown(want)}"
                 )
-            if near and i % 16 == 0 and not _allowed(one.meaning, table[i], want):
+            if near and i % 16 == 0 and not _allowed(function_case.meaning, table[i], want):
                 return Noticed("recorded answer", str(case.form), f"{_shown(table[i])}: {_shown(want)} is not allowed")
     return None
 
@@ -132,9 +132,9 @@ def _scripted(meaning: Any) -> Any:
         text, type = names[name]
         return f"bool({text})" if type.kind == "pred" else text
 
-    script = Script(bind)
-    found = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
-    run = script.function(["choose", *(text for text, _ in names.values())], f"({found})")
+    script = PythonScript(bind)
+    outputs = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
+    run = script.function(["choose", *(text for text, _ in names.values())], f"({outputs})")
 
     def result(choose: Any, *row: int) -> tuple[int, ...] | None:
         try:
@@ -149,15 +149,15 @@ def _shown(values: Iterable[int]) -> str:
     return ", ".join(map(hex, values))
 
 
-def _of_kernels(cases: Sequence[Case]) -> Noticed | None:
+def _of_kernels(cases: Sequence[FormVariant]) -> Noticed | None:
     """The same for forms with effects: their kernels are run. Of each family a few forms are tried, spread over all."""
     forms = list({str(case.form): case.form for case in cases}.values())
     for name, family in FAMILIES.items():
         known = answers()[name]
         if family is FUNCTIONS or known is None:
             continue
-        asked = [f for f in forms if family.asks(f) and any(n in known.values for n in family.names(f))]
-        for form in asked[:: max(1, -(-len(asked) // RUN))]:
+        answered = [f for f in forms if family.asks(f) and any(n in known.values for n in family.names(f))]
+        for form in answered[:: max(1, -(-len(answered) // RUN))]:
             differing = family.compare([form], known)[1]
             if differing:
                 return Noticed("recorded answer", differing[0].form, str(differing[0]))
@@ -188,7 +188,7 @@ def prepare(forms: Sequence[Form]) -> None:
         _images()
 
 
-def looked_up(cases: Iterable[Case]) -> Noticed | None:
+def looked_up(cases: Iterable[FormVariant]) -> Noticed | None:
     """A recorded lookup, or access of a surface, that these opcodes do not give: of each kind as many as the time allows."""
     opcodes = dict.fromkeys(case.form.syntax.opcode for case in cases if asks_images(case.form))
     by_opcode, answered = _images() if opcodes else ({}, {})
@@ -197,9 +197,9 @@ def looked_up(cases: Iterable[Case]) -> Noticed | None:
         for case in in_turns(by_opcode.get(opcode, [])):
             if time.process_time() - begun > IMAGE_SECONDS:
                 return None
-            found = computed(case, "native", most=ROWS)
-            want = answered[case.name][: len(found)]
-            if found.shape != want.shape or (found != want).any():
+            results = computed(case, "native", most=ROWS)
+            want = answered[case.name][: len(results)]
+            if results.shape != want.shape or (results != want).any():
                 return Noticed("recorded lookup", case.name, f"differs in {opcode}")
     return None
 
@@ -215,4 +215,4 @@ def in_turns(cases: Iterable[ImageCase]) -> Iterator[ImageCase]:
             kind = case.access, case.operation, case.geometry
         kinds.setdefault((bool(case.spelling), *kind), []).append(case)
     for turn in range(max(map(len, kinds.values()), default=0)):
-        yield from (own[turn] for own in kinds.values() if turn < len(own))
+        yield from (cases_of_kind[turn] for cases_of_kind in kinds.values() if turn < len(cases_of_kind))

@@ -31,25 +31,25 @@ class Parts:
         #: by both ids; the terms are kept alive beside what was found
         self.known: dict[tuple[int, int], tuple[Pair, bool]] = {}
 
-    def equal(self, one: Any, other: Any) -> bool:
+    def equal(self, left: Any, right: Any) -> bool:
         """Whether two terms are found equal. Without recursion, since terms are deep."""
-        waiting = [(one, other)]
+        waiting = [(left, right)]
         while waiting:
             x, y = waiting[-1]
-            if self._found(x, y) is not None:
+            if self._known_equal(x, y) is not None:
                 waiting.pop()
                 continue
-            inner = [p for p in _arguments(x, y) if self._found(*p) is None]
+            inner = [p for p in _arguments(x, y) if self._known_equal(*p) is None]
             if inner:
                 waiting += inner
                 continue
             waiting.pop()
             whole = _arguments(x, y)
-            found = bool(whole) and all(self._found(*p) for p in whole)
-            self.known[id(x), id(y)] = (x, y), found or self._shown(x, y)
-        return bool(self._found(one, other))
+            equal_parts = bool(whole) and all(self._known_equal(*p) for p in whole)
+            self.known[id(x), id(y)] = (x, y), equal_parts or self._shown(x, y)
+        return bool(self._known_equal(left, right))
 
-    def _found(self, x: Any, y: Any) -> bool | None:
+    def _known_equal(self, x: Any, y: Any) -> bool | None:
         """What is known of a pair; None if it was not looked at."""
         if x is y:
             return True
@@ -80,14 +80,14 @@ def _arguments(x: Any, y: Any) -> list[Pair]:
 
 def _below(term: Term) -> dict[int, Any]:
     """A term and all below it, by their ids."""
-    found: dict[int, Any] = {}
+    terms: dict[int, Any] = {}
     waiting: list[Any] = [term]
     while waiting:
         t = waiting.pop()
-        if id(t) not in found:
-            found[id(t)] = t
+        if id(t) not in terms:
+            terms[id(t)] = t
             waiting += t.args
-    return found
+    return terms
 
 
 def _shared(x: Term, y: Term) -> list[Any] | None:
@@ -95,7 +95,7 @@ def _shared(x: Term, y: Term) -> list[Any] | None:
     where the rest is too large, or has an open result of its own, of which the solver would choose each by itself."""
     below = _below(x), _below(y)
     common = below[0].keys() & below[1].keys()
-    found: dict[int, Any] = {}
+    terms: dict[int, Any] = {}
     seen: set[int] = set()
     waiting: list[Any] = [x, y]
     while waiting:
@@ -104,12 +104,12 @@ def _shared(x: Term, y: Term) -> list[Any] | None:
             continue
         seen.add(id(t))
         if t.op == "var" or (id(t) in common and isinstance(t, Int)):
-            found[id(t)] = t
+            terms[id(t)] = t
         elif t.op in ("freedom", "call"):
             return None
         else:
             waiting += t.args
-    return list(found.values()) if len(seen) <= SIZE else None
+    return list(terms.values()) if len(seen) <= SIZE else None
 
 
 def ranged(name: str, term: Any, types: dict[str, Type]) -> Any:

@@ -39,7 +39,7 @@ LIMITS = (MemoryError, TimeoutError)
 Functions = Collection[tuple[str, str]]
 
 
-class Noticed(NamedTuple):
+class FailedTest(NamedTuple):
     """A test that fails, and what it says."""
 
     name: str
@@ -66,32 +66,32 @@ def tests() -> tuple[Test, ...]:
 
 def _of_file(path: Path) -> Iterator[Test]:
     tree = ast.parse(path.read_text("utf-8"))
-    own: dict[str, ast.stmt] = {}
+    definitions: dict[str, ast.stmt] = {}
     imported: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            own[node.name] = node
+            definitions[node.name] = node
         elif isinstance(node, ast.Assign):
-            own |= {target.id: node for target in node.targets if isinstance(target, ast.Name)}
+            definitions |= {target.id: node for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec.spec"):
             page = str(node.module).rpartition(".")[2]
             imported |= {alias.asname or alias.name: f"{page}.{alias.name}" for alias in node.names}
-    for name in own:
+    for name in definitions:
         if name.startswith("test_"):
-            nodes = [own[n] for n in _used(name, own)]
+            nodes = [definitions[n] for n in _used(name, definitions)]
             named = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
             texts = [*map(ast.unparse, nodes), *(imported[n] for n in sorted(named & imported.keys()))]
             yield Test(f"{path.relative_to(DOCUMENTS)}::{name}", "\n".join(texts))
 
 
-def _used(first: str, own: dict[str, ast.stmt]) -> list[str]:
+def _used(first: str, definitions: dict[str, ast.stmt]) -> list[str]:
     """A name of a file, and those of it that its Python looks up, directly or not."""
-    found = [first]
-    for name in found:
-        names = [n.id for n in ast.walk(own[name]) if isinstance(n, ast.Name)]
-        names += [n.arg for n in ast.walk(own[name]) if isinstance(n, ast.arg)]  # a fixture
-        found += [n for n in dict.fromkeys(names) if n in own and n not in found]
-    return found
+    used = [first]
+    for name in used:
+        names = [n.id for n in ast.walk(definitions[name]) if isinstance(n, ast.Name)]
+        names += [n.arg for n in ast.walk(definitions[name]) if isinstance(n, ast.arg)]  # a fixture
+        used += [n for n in dict.fromkeys(names) if n in definitions and n not in used]
+    return used
 
 
 def about(mutant: Mutant) -> list[Test]:
@@ -99,18 +99,18 @@ def about(mutant: Mutant) -> list[Test]:
     exact, same_page, others = _named(mutant)
     opcodes = sorted(graph().opcodes(mutant))
     writes = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, opcodes))})\.") if opcodes else None
-    found = []
+    ranked = []
     for test in tests():
         rank = next((i for i, names in enumerate((exact, same_page, others)) if _names(test.text, names)), 3)
         if rank < 3 or (writes and writes.search(test.text)):
-            found.append((rank, len(test.text), test))
-    return [test for *_, test in sorted(found)][:MOST]
+            ranked.append((rank, len(test.text), test))
+    return [test for *_, test in sorted(ranked)][:MOST]
 
 
 def _named(mutant: Mutant) -> tuple[Functions, Functions, Functions]:
     """The functions and classes of pages that a mistake may change: its own, those of its page, and the others."""
     wanted, page = keys(mutant), mutant.module.rpartition(".")[2]
-    own = set(table_names(mutant)) if mutant.function == TABLE else {mutant.function.partition(".")[0]}
+    names_changed = set(table_names(mutant)) if mutant.function == TABLE else {mutant.function.partition(".")[0]}
     same: set[tuple[str, str]] = set()
     others: set[tuple[str, str]] = set()
     for function in list(graph().live.values()):
@@ -119,7 +119,7 @@ def _named(mutant: Mutant) -> tuple[Functions, Functions, Functions]:
             (same if module == mutant.module else others).add(
                 (module.rpartition(".")[2], function.__qualname__.partition(".")[0])
             )
-    return {(page, name) for name in own}, same, others
+    return {(page, name) for name in names_changed}, same, others
 
 
 def _names(text: str, functions: Functions) -> bool:
@@ -130,40 +130,42 @@ def _names(text: str, functions: Functions) -> bool:
 # What they say --------------------------------------------------------------------------------------------------------
 
 
-class _First:
+class _FirstFailure:
     """The first test that fails, as a plugin of pytest."""
 
     def __init__(self, skipped: type[BaseException]) -> None:
         self.skipped = skipped
-        self.found: Noticed | None = None
+        self.failure: FailedTest | None = None
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         raised = call.excinfo
-        if raised is None or self.found is not None or issubclass(raised.type, (*LIMITS, self.skipped)):
+        if raised is None or self.failure is not None or issubclass(raised.type, (*LIMITS, self.skipped)):
             return
-        self.found = Noticed(item.nodeid, f"{raised.typename}: {raised.value}")
+        self.failure = FailedTest(item.nodeid, f"{raised.typename}: {raised.value}")
 
 
-def failing(names: Sequence[str]) -> Noticed | None:
+def failing(names: Sequence[str]) -> FailedTest | None:
     """The first of some tests that fails. To be called in a process that ends afterwards: tests load modules."""
     import pytest
 
-    first = _First(pytest.skip.Exception)
+    first = _FirstFailure(pytest.skip.Exception)
     how = ["-x", "-q", "-m", "not long", "-p", "no:cacheprovider", "-c", str(DOCUMENTS / "pyproject.toml")]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         pytest.main([*how, f"--rootdir={DOCUMENTS}", *(str(DOCUMENTS / name) for name in names)], plugins=[first])
-    return first.found
+    return first.failure
 
 
-def noticed(mutant: Mutant, first: str = "") -> Noticed | None:
+def noticed(mutant: Mutant, first: str = "") -> FailedTest | None:
     """The test that fails with a mistake and not without, of those about it; that of the name `first` is tried before the
     others."""
     names = [test.name for test in about(mutant)]
     if first:
         names = [first, *(name for name in names if name != first)]
 
-    def asked(these: Sequence[str], within: Callable[[], contextlib.AbstractContextManager[None]]) -> Noticed | None:
-        def ask() -> Noticed | None:
+    def failing_at(
+        these: Sequence[str], within: Callable[[], contextlib.AbstractContextManager[None]]
+    ) -> FailedTest | None:
+        def ask() -> FailedTest | None:
             with within():
                 return failing(these)
 
@@ -172,7 +174,7 @@ def noticed(mutant: Mutant, first: str = "") -> Noticed | None:
         except Ended:
             return None
 
-    found = asked(names, lambda: planted(mutant))
-    if found is None or asked([found.name], contextlib.nullcontext) is not None:
+    failed = failing_at(names, lambda: planted(mutant))
+    if failed is None or failing_at([failed.name], contextlib.nullcontext) is not None:
         return None
-    return found
+    return failed

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec.base import campaigns
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.language.forms import registry
 from ptxspec.query.identities import load_all
 from ptxspec_workshop.mutation import by_identities, by_laws, by_tests
@@ -25,8 +25,8 @@ from ptxspec_workshop.mutation.judging import (
     EQUIVALENT,
     KILLED,
     UNDECIDED,
-    Hint,
     Judgement,
+    PriorEvidence,
     judge,
     judge_by_claims,
 )
@@ -51,13 +51,13 @@ def _pages_of(opcode: str) -> frozenset[str]:
     for (page, _), other in origins().items():
         imported.setdefault(page, set()).add(other)
     waiting = [definition.module for _, definition in registry().opcodes[opcode].lines]
-    found: set[str] = set()
+    pages: set[str] = set()
     while waiting:
         page = waiting.pop()
-        if page not in found:
-            found.add(page)
+        if page not in pages:
+            pages.add(page)
             waiting += imported.get(page, ())
-    return frozenset(found)
+    return frozenset(pages)
 
 
 def pages_key(mutant: Mutant) -> str:
@@ -69,8 +69,8 @@ def pages_key(mutant: Mutant) -> str:
 def claims_key(mutant: Mutant) -> str:
     """A digest of the identities about its opcodes, and of the laws about its function: more of them may notice it."""
     opcodes = graph().opcodes(mutant)
-    own = [_claim_key(c) for c in load_all() if by_identities.tells(c) and c.opcodes & opcodes]
-    return _digest(own + [by_laws.key(law) for law in by_laws.about(mutant)])
+    keys = [_claim_key(c) for c in load_all() if by_identities.tells(c) and c.opcodes & opcodes]
+    return _digest(keys + [by_laws.key(law) for law in by_laws.about(mutant)])
 
 
 def _claim_key(claim: Any) -> str:
@@ -109,28 +109,30 @@ def update(
     mutants: Iterable[Mutant],
     known: Mapping[str, Mapping[str, Any]],
     progress: Callable[[int, int, Mutant, dict[str, Any]], None] | None = None,
-    where: Where = Where(),
+    where: WorkerOptions = WorkerOptions(),
 ) -> dict[str, dict[str, Any]]:
     """By the mutants' ids, what is kept of each: as `known` has it where that holds still, else judged now, by whom `where`
     says."""
     wanted = list(mutants)
-    found: dict[str, dict[str, Any]] = {m.id: dict(known[m.id]) for m in wanted if is_known(m, known.get(m.id))}
-    missing = [(m, _told_before(m, known.get(m.id))) for m in wanted if m.id not in found]
+    rows: dict[str, dict[str, Any]] = {m.id: dict(known[m.id]) for m in wanted if is_known(m, known.get(m.id))}
+    missing = [(m, _before(m, known.get(m.id))) for m in wanted if m.id not in rows]
     missing.sort(key=lambda item: item[0].id[-8:])  # pages take turns, so that what is done first tells of the rest
     for number, (mutant, judgement, seconds) in enumerate(_judged(missing, where), 1):
-        row = found[mutant.id] = _row(mutant, judgement, seconds)
+        row = rows[mutant.id] = _row(mutant, judgement, seconds)
         if progress is not None:
             progress(number, len(missing), mutant, row)
-    return {m.id: {**found[m.id], "place": str(m)} for m in wanted}
+    return {m.id: {**rows[m.id], "place": str(m)} for m in wanted}
 
 
-def _judged(missing: Sequence[tuple[Mutant, Before]], where: Where) -> Iterator[tuple[Mutant, Judgement, float]]:
+def _judged(
+    missing: Sequence[tuple[Mutant, Before]], where: WorkerOptions
+) -> Iterator[tuple[Mutant, Judgement, float]]:
     """The judgements on mutants and the seconds they took, as they are made; a single one is made here."""
     if len(missing) <= 1 and where.scheduler is None:
-        yield from map(_one, missing)
+        yield from map(_judge_item, missing)
         return
     by_name = {mutant.id: mutant for mutant, _ in missing}
-    for name, reply, _ in campaigns.run(_one, ((item[0].id, item) for item in missing), where):
+    for name, reply, _ in campaigns.run(_judge_item, ((item[0].id, item) for item in missing), where):
         if reply.kind == "done":
             yield reply.value
         else:  # of the campaign, too: the machine has no memory left, perhaps
@@ -140,11 +142,11 @@ def _judged(missing: Sequence[tuple[Mutant, Before]], where: Where) -> Iterator[
 class Before(NamedTuple):
     """What was found of a mutant the last time: what decided, and the judgement if it holds but for the claims."""
 
-    hint: Hint = Hint()
+    hint: PriorEvidence = PriorEvidence()
     stands: Judgement | None = None
 
 
-def _told_before(mutant: Mutant, row: Mapping[str, Any] | None) -> Before:
+def _before(mutant: Mutant, row: Mapping[str, Any] | None) -> Before:
     if row is None:
         return Before()
     holds = row["pages"] == pages_key(mutant) and row["status"] == KILLED and row["by"] not in CLAIMS
@@ -152,8 +154,8 @@ def _told_before(mutant: Mutant, row: Mapping[str, Any] | None) -> Before:
     return Before(_hint(row), judgement)
 
 
-def _hint(row: Mapping[str, Any]) -> Hint:
-    return Hint(row["by"], row["name"])
+def _hint(row: Mapping[str, Any]) -> PriorEvidence:
+    return PriorEvidence(row["by"], row["name"])
 
 
 def _row(mutant: Mutant, judgement: Judgement, seconds: float) -> dict[str, Any]:
@@ -163,7 +165,7 @@ def _row(mutant: Mutant, judgement: Judgement, seconds: float) -> dict[str, Any]
     return {"place": str(mutant), **judgement._asdict(), **kept}
 
 
-def _one(item: tuple[Mutant, Before]) -> tuple[Mutant, Judgement, float]:
+def _judge_item(item: tuple[Mutant, Before]) -> tuple[Mutant, Judgement, float]:
     def spent() -> float:
         return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 

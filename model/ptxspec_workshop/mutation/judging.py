@@ -10,7 +10,7 @@ from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import Form
 from ptxspec_workshop.mutation import by_identities, by_laws, by_oracles, by_tests, sameness, score
 from ptxspec_workshop.mutation.isolated import Ended, call
-from ptxspec_workshop.mutation.meanings import Case, Leaves, cases, leaves, some
+from ptxspec_workshop.mutation.meanings import FormVariant, Leaves, cases, leaves, some
 from ptxspec_workshop.mutation.mutants import Mutant
 from ptxspec_workshop.mutation.planting import planted
 from ptxspec_workshop.mutation.reach import graph
@@ -37,34 +37,34 @@ class Judgement(NamedTuple):
     shown: str = ""
 
 
-class Hint(NamedTuple):
+class PriorEvidence(NamedTuple):
     """What decided about a mutant the last time."""
 
     by: str = ""
     name: str = ""
 
 
-def judge(mutant: Mutant, hint: Hint | None = None, seconds: int = SECONDS) -> Judgement:
+def judge(mutant: Mutant, hint: PriorEvidence | None = None, seconds: int = SECONDS) -> Judgement:
     """The judgement on a mutant. It is made in processes of their own: nothing of the mistake stays in this one. The tests, which
     take longest, are asked last, about what all the others left."""
-    hint = hint or Hint()
+    hint = hint or PriorEvidence()
     if hint.by == TEST:
-        told = by_tests.noticed(mutant, hint.name)
-        if told is not None and told.name == hint.name:
+        noticed = by_tests.noticed(mutant, hint.name)
+        if noticed is not None and noticed.name == hint.name:
             claimed = judge_by_claims(mutant, seconds)
-            return claimed or _by_test(told)
-    found = _before_tests(mutant, hint, seconds)
-    if found.status in (SURVIVOR, UNDECIDED):
-        told = by_tests.noticed(mutant)
-        return found if told is None else _by_test(told)
-    return found
+            return claimed or _by_test(noticed)
+    judgement = _before_tests(mutant, hint, seconds)
+    if judgement.status in (SURVIVOR, UNDECIDED):
+        noticed = by_tests.noticed(mutant)
+        return judgement if noticed is None else _by_test(noticed)
+    return judgement
 
 
-def _by_test(told: by_tests.Noticed) -> Judgement:
-    return Judgement(KILLED, TEST, told.name, told.shown.replace(f"{DOCUMENTS}/", "")[:300])
+def _by_test(noticed: by_tests.FailedTest) -> Judgement:
+    return Judgement(KILLED, TEST, noticed.name, noticed.shown.replace(f"{DOCUMENTS}/", "")[:300])
 
 
-def _before_tests(mutant: Mutant, hint: Hint, seconds: int) -> Judgement:
+def _before_tests(mutant: Mutant, hint: PriorEvidence, seconds: int) -> Judgement:
     _prepare_claims()
     forms = graph().forms(mutant)
     by_oracles.prepare(forms)
@@ -83,10 +83,10 @@ def judge_by_claims(mutant: Mutant, seconds: int = SECONDS) -> Judgement | None:
     """The judgement of the claims alone: None if they notice nothing in the time."""
     _prepare_claims()
     try:
-        found = call(lambda: _by_claims(mutant, Hint()), seconds)
+        judgement = call(lambda: _by_claims(mutant, PriorEvidence()), seconds)
     except Ended:
         return None
-    return found if found is not None and found.by in CLAIMS else None
+    return judgement if judgement is not None and judgement.by in CLAIMS else None
 
 
 def _prepare_claims() -> None:
@@ -95,10 +95,10 @@ def _prepare_claims() -> None:
     by_laws.laws()
 
 
-def _judge(mutant: Mutant, forms: Sequence[Form], hint: Hint, built: mmap.mmap) -> Judgement:
-    said = _by_claims(mutant, hint)
-    if said is not None:
-        return said
+def _judge(mutant: Mutant, forms: Sequence[Form], hint: PriorEvidence, built: mmap.mmap) -> Judgement:
+    judgement = _by_claims(mutant, hint)
+    if judgement is not None:
+        return judgement
     chosen = cases(_few(forms, hint), False)
     was = [leaves(case.meaning) for case in chosen]
     with planted(mutant):
@@ -107,11 +107,11 @@ def _judge(mutant: Mutant, forms: Sequence[Form], hint: Hint, built: mmap.mmap) 
         except Exception as error:
             return _broken(error)
         built[0] = 1
-        found = _without_claims(mutant, list(zip(chosen, was, now, strict=True)))
-    return found or _same(mutant, forms)
+        judgement = _without_claims(mutant, list(zip(chosen, was, now, strict=True)))
+    return judgement or _same(mutant, forms)
 
 
-def _by_claims(mutant: Mutant, hint: Hint) -> Judgement | None:
+def _by_claims(mutant: Mutant, hint: PriorEvidence) -> Judgement | None:
     """What an identity or a law says; or that a definition in one of them cannot be evaluated."""
     with planted(mutant):
         called = graph().shortcuts(mutant)
@@ -146,20 +146,20 @@ def _text(error: Exception) -> str:
     return str(error).replace(f"{DOCUMENTS}/", "")[:200]
 
 
-def _without_claims(mutant: Mutant, triples: Sequence[tuple[Case, Leaves, Leaves]]) -> Judgement | None:
+def _without_claims(mutant: Mutant, triples: Sequence[tuple[FormVariant, Leaves, Leaves]]) -> Judgement | None:
     """What an oracle says, with the mistake in place; else operands on which a form means something else."""
     touched = [case for case, was, now in triples if sameness.touched(mutant, was, now)]
     try:
-        told = _told(touched)
+        noticed = _noticed(touched)
     except Exception as error:  # a kernel that cannot be run, a definition that cannot be evaluated
         return Judgement(KILLED, "error", type(error).__name__, _text(error))
-    if told is not None:
-        return Judgement(KILLED, told.kind, told.name, told.shown[:300])
-    found = sameness.by_operands(sameness.pairs_of(mutant, triples) or [])
-    return _survivor(found) if found is not None else None
+    if noticed is not None:
+        return Judgement(KILLED, noticed.kind, noticed.name, noticed.shown[:300])
+    difference = sameness.by_operands(sameness.pairs_of(mutant, triples) or [])
+    return _survivor(difference) if difference is not None else None
 
 
-def _few(forms: Sequence[Form], hint: Hint) -> list[Form]:
+def _few(forms: Sequence[Form], hint: PriorEvidence) -> list[Form]:
     """Some of the forms, of each definition and opcode as many; the one that told the last time first."""
     groups: dict[Any, list[Form]] = {}
     for form in forms:
@@ -169,15 +169,17 @@ def _few(forms: Sequence[Form], hint: Hint) -> list[Form]:
     return sorted(few, key=lambda form: str(form) != hint.name)
 
 
-def _told(touched: Sequence[Case]) -> by_oracles.Noticed | None:
+def _noticed(touched: Sequence[FormVariant]) -> by_oracles.Noticed | None:
     """What an oracle says of the forms that are touched."""
     pages = dict.fromkeys(case.form.definition.module for case in touched)
     return by_oracles.examples(pages) or by_oracles.recorded(touched) or by_oracles.looked_up(touched)
 
 
-def _survivor(found: sameness.Difference) -> Judgement:
-    operands = ", ".join(f"{n} = {int(v):#x}" for n, v in found.operands.items())
-    return Judgement(SURVIVOR, "", found.form, f"{operands}: {found.was:#x} as it is, {found.now:#x} with the mistake")
+def _survivor(difference: sameness.MeaningDifference) -> Judgement:
+    operands = ", ".join(f"{n} = {int(v):#x}" for n, v in difference.operands.items())
+    return Judgement(
+        SURVIVOR, "", difference.form, f"{operands}: {difference.was:#x} as it is, {difference.now:#x} with the mistake"
+    )
 
 
 def _same(mutant: Mutant, forms: Sequence[Form]) -> Judgement:
@@ -196,9 +198,9 @@ def _same(mutant: Mutant, forms: Sequence[Form]) -> Judgement:
             return Judgement(UNDECIDED, "", "", "the machine is handed other functions, or an effect differs")
         if not pairs:
             return Judgement(EQUIVALENT, "same terms", f"{len(every)} forms and variants")
-        found = sameness.by_operands(pairs) or sameness.by_solver(pairs)
-    if isinstance(found, sameness.Difference):
-        return _survivor(found)
-    if found:
+        difference = sameness.by_operands(pairs) or sameness.by_solver(pairs)
+    if isinstance(difference, sameness.MeaningDifference):
+        return _survivor(difference)
+    if difference:
         return Judgement(EQUIVALENT, "proof", f"{len(pairs)} pairs of terms")
     return Judgement(UNDECIDED, "", "", "no proof that it means the same")

@@ -15,9 +15,9 @@ from ptxspec_workshop.mutation.reach import graph
 FOLDERS = {"instructions": 3, "arithmetic": 16, "operands": 10, "types": 8, "matrices": 8, "textures": 6}
 
 
-def spread(found: Iterable[Mutant], count: int) -> list[Mutant]:
+def spread(mutants: Iterable[Mutant], count: int) -> list[Mutant]:
     """Some of a page's mutants: as many functions and kinds as there can be, else in an order that their ids make."""
-    waiting = sorted(found, key=lambda m: hashlib.sha256(m.id.encode()).digest())
+    waiting = sorted(mutants, key=lambda m: hashlib.sha256(m.id.encode()).digest())
     chosen: list[Mutant] = []
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     while waiting and len(chosen) < count:
@@ -36,9 +36,9 @@ def spread(found: Iterable[Mutant], count: int) -> list[Mutant]:
 def listed() -> tuple[Mutant, ...]:
     """The mutants of a campaign, page by page."""
     reached = graph()
-    found: list[Mutant] = []
+    chosen: list[Mutant] = []
     for module, path in finder.pages("ptxspec.spec"):
         folder = module.split(".")[2]
         if path.stem != "index" and folder in FOLDERS:
-            found += spread([m for m in of_page(module) if reached.opcodes(m)], FOLDERS[folder])
-    return tuple(found)
+            chosen += spread([m for m in of_page(module) if reached.opcodes(m)], FOLDERS[folder])
+    return tuple(chosen)

@@ -41,7 +41,7 @@ class Leaves(NamedTuple):
     allowing: tuple[tuple[Any, Term], ...] = ()
 
 
-class Case(NamedTuple):
+class FormVariant(NamedTuple):
     """A form in one of its variants, and the operands left out."""
 
     form: Form
@@ -55,16 +55,16 @@ class Case(NamedTuple):
         return str(self.form)
 
 
-def cases(forms: Iterable[Form], whole: bool) -> list[Case]:
+def cases(forms: Iterable[Form], whole: bool) -> list[FormVariant]:
     """The cases of some forms: all variants, operands left out, and editions; or of each the variants that differ most."""
-    found = []
+    result = []
     for form in forms:
         variants = form.variants
         for variant in variants if whole else dict.fromkeys([0, len(variants) // 2, len(variants) - 1]):
-            one = variant if isinstance(variant, Form) else variants[variant]
-            for absent in one.absences if whole else one.absences[-1:]:
-                found.append(Case(one, absent))
-    return found
+            chosen = variant if isinstance(variant, Form) else variants[variant]
+            for absent in chosen.absences if whole else chosen.absences[-1:]:
+                result.append(FormVariant(chosen, absent))
+    return result
 
 
 def leaves(meaning: Meaning) -> Leaves:
@@ -80,13 +80,13 @@ def leaves(meaning: Meaning) -> Leaves:
         elif isinstance(value, Type | Enum) or value is None or isinstance(value, str | int):
             rest.append(value)
         elif isinstance(value, dict):
-            for key, own in value.items():
+            for key, inner in value.items():
                 rest.append(key)
-                take(own)
+                take(inner)
         elif isinstance(value, tuple | list):
             rest.append(len(value))
-            for own in value:
-                take(own)
+            for inner in value:
+                take(inner)
         elif is_dataclass(value) and not isinstance(value, type):
             rest.append(type(value).__name__)
             for field in fields(value):
@@ -102,9 +102,9 @@ def leaves(meaning: Meaning) -> Leaves:
     take(_without_unread(meaning))
     allowing = []
     for freedom in freedoms_in(*terms):
-        said = _allowed(freedom)
-        if said is not None:
-            allowing.append((freedom.attrs[4], said))
+        allowing_terms = _allowed(freedom)
+        if allowing_terms is not None:
+            allowing.append((freedom.attrs[4], allowing_terms))
         elif freedom.attrs[4] is not None:
             functions.append(freedom.attrs[4])
     return Leaves(tuple(rest), tuple(terms), tuple(functions), bodies_in(terms), tuple(allowing))
@@ -136,17 +136,17 @@ def _without_unread(meaning: Meaning) -> Meaning:
 
 def bodies_in(terms: Iterable[Term]) -> dict[Any, Term]:
     """The meanings of the named functions that some terms call."""
-    found: dict[Any, Term] = {}
+    bodies: dict[Any, Term] = {}
     seen: set[int] = set()
     waiting: list[Any] = list(terms)
     while waiting:
         term = waiting.pop()
         if id(term) not in seen:
             seen.add(id(term))
-            if term.op == "call" and term.attrs not in found:
-                found[term.attrs] = meaning_of(term)[0]
+            if term.op == "call" and term.attrs not in bodies:
+                bodies[term.attrs] = meaning_of(term)[0]
             waiting += term.args
-    return found
+    return bodies
 
 
 def like(thing: Any) -> Any:

@@ -63,9 +63,9 @@ def roots(tree: ast.Module) -> Iterator[tuple[str, int, ast.AST]]:
         if isinstance(node, ast.FunctionDef):
             yield node.name, _first_line(node), node
         elif isinstance(node, ast.ClassDef):
-            for own in node.body:
-                if isinstance(own, ast.FunctionDef):
-                    yield f"{node.name}.{own.name}", _first_line(own), own
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    yield f"{node.name}.{method.name}", _first_line(method), method
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict | ast.Tuple | ast.List):
             yield TABLE, node.lineno, node.value
 
@@ -79,12 +79,12 @@ def _each(module: str, tree: ast.Module) -> Iterator[tuple[Mutant, Replacement]]
     page = page_name(source(module)[0])
     counted: Counter[Any] = Counter()
     for function, first, root in roots(tree):
-        for own in replacements(root):
-            texts = ast.unparse(own.node), ast.unparse(own.new)
-            kind = "table" if function == TABLE else own.kind
+        for replacement in replacements(root):
+            texts = ast.unparse(replacement.node), ast.unparse(replacement.new)
+            kind = "table" if function == TABLE else replacement.kind
             key = (function, kind, *texts)
-            place = own.node.lineno, own.node.col_offset
-            yield Mutant(module, page, function, first, *place, kind, *texts, counted[key]), own
+            place = replacement.node.lineno, replacement.node.col_offset
+            yield Mutant(module, page, function, first, *place, kind, *texts, counted[key]), replacement
             counted[key] += 1
 
 
@@ -97,8 +97,8 @@ def of_page(module: str) -> list[Mutant]:
 def mutated(mutant: Mutant) -> ast.Module:
     """The syntax tree of a mutant's page, with the mistake. Raises ValueError if the page has no such place any more."""
     tree = ast.parse(source(mutant.module)[1])
-    for own, replacement in _each(mutant.module, tree):
-        if own.id == mutant.id:
+    for planted, replacement in _each(mutant.module, tree):
+        if planted.id == mutant.id:
             changed = Exchange(replacement).visit(tree)
             assert isinstance(changed, ast.Module)
             return ast.fix_missing_locations(changed)

@@ -229,7 +229,7 @@ def replacements(root: ast.AST) -> Iterator[Replacement]:
 
 def _expressions(root: ast.AST) -> list[ast.expr]:
     """The expressions of a function's body or of a table: no annotations, no texts that explain, no messages of errors."""
-    found: list[ast.expr] = []
+    expressions: list[ast.expr] = []
     waiting: list[ast.AST] = list(root.body) if isinstance(root, ast.FunctionDef) else [root]
     while waiting:
         node = waiting.pop()
@@ -244,9 +244,9 @@ def _expressions(root: ast.AST) -> list[ast.expr]:
         if isinstance(node, ast.keyword) and node.arg == "strict":
             continue  # Python's check of lengths, which changes no result
         if isinstance(node, ast.expr):
-            found.append(node)
+            expressions.append(node)
         waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.arguments)]
-    return sorted(found, key=lambda n: (n.lineno, n.col_offset, n.end_lineno, n.end_col_offset, type(n).__name__))
+    return sorted(expressions, key=lambda n: (n.lineno, n.col_offset, n.end_lineno, n.end_col_offset, type(n).__name__))
 
 
 def _is_text(node: ast.AST) -> bool:

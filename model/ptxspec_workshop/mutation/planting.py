@@ -98,7 +98,7 @@ def _table(mutant: Mutant, tree: ast.Module, module: ModuleType) -> Any:
     for name in names:
         holders = [
             module.__name__,
-            *(page for (page, own), of in origins().items() if (own, of) == (name, module.__name__)),
+            *(page for (page, name_there), of in origins().items() if (name_there, of) == (name, module.__name__)),
         ]
         for holder in holders:
             known = vars(finder.load(holder))

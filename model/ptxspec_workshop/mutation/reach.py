@@ -46,8 +46,8 @@ def functions_in(thing: Any, depth: int = 4) -> Iterator[FunctionType]:
     elif isinstance(thing, property | classmethod | staticmethod):
         inner = (getattr(thing, "fget", None), getattr(thing, "__func__", None))
     wrapped = getattr(thing, "__wrapped__", None)
-    for one in (*inner, wrapped):
-        yield from functions_in(one, depth - 1)
+    for part in (*inner, wrapped):
+        yield from functions_in(part, depth - 1)
 
 
 def _is_filled(cell: Any) -> bool:
@@ -110,10 +110,10 @@ class Graph:
         if place not in self._direct:
             known = function.__globals__
             names = [n for n in names_of(function.__code__) if n in known]
-            found = [f for n in names for f in functions_in(known[n])] + list(functions_in(function))
-            self.live.update({place_of(f): f for f in found})
-            own = frozenset((self._origin(known, n), n) for n in names)
-            self._direct[place] = frozenset(map(place_of, found)), own
+            functions = [f for n in names for f in functions_in(known[n])] + list(functions_in(function))
+            self.live.update({place_of(f): f for f in functions})
+            edges = frozenset((self._origin(known, n), n) for n in names)
+            self._direct[place] = frozenset(map(place_of, functions)), edges
         return self._direct[place]
 
     def _origin(self, known: dict[str, Any], name: str) -> str:
@@ -122,8 +122,8 @@ class Graph:
 
     def definitions(self, mutant: Mutant) -> set[Definition]:
         """The definitions that a mutant may change, of those that forms have."""
-        found: set[Definition] = set().union(*(self._users.get(key, ()) for key in keys(mutant)))
-        return found & self._of.keys()
+        users: set[Definition] = set().union(*(self._users.get(key, ()) for key in keys(mutant)))
+        return users & self._of.keys()
 
     def opcodes(self, mutant: Mutant) -> frozenset[str]:
         """The opcodes that a mutant may change."""
@@ -131,10 +131,10 @@ class Graph:
 
     def reached_by(self, thing: Any) -> frozenset[Place | Name]:
         """The functions that what an object stands for may call, and the pages' names that it looks up."""
-        found: set[Place | Name] = set()
+        reached: set[Place | Name] = set()
         for place, names in self._reached(functions_in(thing)):
-            found |= {place, *names}
-        return frozenset(found)
+            reached |= {place, *names}
+        return frozenset(reached)
 
     def reaches(self, thing: Any, mutant: Mutant) -> bool:
         """Whether what an object stands for may be changed by a mutant."""
@@ -146,20 +146,20 @@ class Graph:
 
     def forms(self, mutant: Mutant) -> list[Form]:
         """The forms of these definitions."""
-        own = self.definitions(mutant)
+        affected = self.definitions(mutant)
         every = (form for name in sorted(self.opcodes(mutant)) for form in registry().opcodes[name].forms)
-        return [form for form in every if form.definition in own]
+        return [form for form in every if form.definition in affected]
 
 
 @cache
 def origins() -> dict[tuple[str, str], str]:
     """By (page, name imported from another page), the module of that other page."""
-    found: dict[tuple[str, str], str] = {}
+    imported: dict[tuple[str, str], str] = {}
     for module, _ in finder.pages("ptxspec.spec"):
         for node in ast.walk(ast.parse(source(module)[1])):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec.spec"):
-                found |= {(module, alias.asname or alias.name): str(node.module) for alias in node.names}
-    return found
+                imported |= {(module, alias.asname or alias.name): str(node.module) for alias in node.names}
+    return imported
 
 
 def table_names(mutant: Mutant) -> list[str]:

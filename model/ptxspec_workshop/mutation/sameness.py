@@ -16,7 +16,7 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in, resolve
 from ptxspec_workshop.mutation.by_parts import Parts
-from ptxspec_workshop.mutation.meanings import Case, Leaves, alike, machine
+from ptxspec_workshop.mutation.meanings import FormVariant, Leaves, alike, machine
 from ptxspec_workshop.mutation.mutants import Mutant
 from ptxspec_workshop.mutation.reach import graph
 
@@ -27,7 +27,7 @@ ROWS, EACH, TOGETHER, PARTS = 24, 8.0, 30.0, 60.0
 PROFILES = ("portable", "hopper")
 
 
-class Difference(NamedTuple):
+class MeaningDifference(NamedTuple):
     """A form, operands, and the values there of one of its terms: as it is, and with the mistake."""
 
     form: str
@@ -36,10 +36,10 @@ class Difference(NamedTuple):
     now: int
 
 
-class Pair(NamedTuple):
+class TermPair(NamedTuple):
     """Two terms that stand in the same place of a form's meaning."""
 
-    case: Case
+    case: FormVariant
     was: Any
     now: Any
 
@@ -49,12 +49,12 @@ def touched(mutant: Mutant, was: Leaves, now: Leaves) -> bool:
     return pairs_of(mutant, [(None, was, now)]) != []
 
 
-def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> list[Pair] | None:
+def pairs_of(mutant: Mutant, triples: Iterable[tuple[Any, Leaves, Leaves]]) -> list[TermPair] | None:
     """The terms that differ, each two once; None where more than terms differs, or may."""
-    pairs: dict[tuple[int, int], Pair] = {}
+    pairs: dict[tuple[int, int], TermPair] = {}
     memo: dict[int, Any] = {}
     kept: dict[Any, Any] = {}
-    for case, was, now in found:
+    for case, was, now in triples:
         if was.rest != now.rest or not _comparable(mutant, was, now):
             return None
         both = list(zip(was.terms, now.terms, strict=True))
@@ -63,9 +63,9 @@ def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> lis
         for x, y in both:
             if x is y:
                 continue
-            for one, other in _by_machines(alike(x, mutant, memo, kept), alike(y, mutant, memo, kept)):
-                if one is not other:
-                    pairs.setdefault((id(one), id(other)), Pair(case, one, other))
+            for left, right in _by_machines(alike(x, mutant, memo, kept), alike(y, mutant, memo, kept)):
+                if left is not right:
+                    pairs.setdefault((id(left), id(right)), TermPair(case, left, right))
     return list(pairs.values())
 
 
@@ -86,7 +86,7 @@ def _by_machines(was: Any, now: Any) -> list[tuple[Any, Any]]:
     operands of a deviation matter only in what becomes of them there."""
     if all(f.attrs[2] != DEVIATION for f in freedoms_in(was, now)):
         return [(was, now)]
-    found = []
+    resolved = []
     for profile in map(Profile, PROFILES):
 
         def known(freedom: Any, profile: Profile = profile) -> Any:
@@ -95,14 +95,14 @@ def _by_machines(was: Any, now: Any) -> list[tuple[Any, Any]]:
             return profile.term(freedom) if profile.chooses(freedom) else freedom.args[0]
 
         memo: dict[int, Any] = {}
-        found.append((resolve(was, known, memo), resolve(now, known, memo)))
-    return found
+        resolved.append((resolve(was, known, memo), resolve(now, known, memo)))
+    return resolved
 
 
-def types_of(case: Case, *terms: Term) -> dict[str, Type]:
+def types_of(case: FormVariant, *terms: Term) -> dict[str, Type]:
     """The variables below some terms of a form: the types of its operands, and bits for what else there is."""
     declared = {name: type for name, type in inputs_of(case.meaning) if type.kind != "pred"}
-    found: dict[str, Type] = {}
+    types: dict[str, Type] = {}
     waiting, seen = list(terms), set()
     while waiting:
         term = waiting.pop()
@@ -112,13 +112,13 @@ def types_of(case: Case, *terms: Term) -> dict[str, Type]:
         if term.op == "var":
             name, width = term.attrs
             bits = TYPES["pred"] if isinstance(term, Bool) else Type(f"b{width}", "b", width)
-            own = declared.get(name, bits)
-            found[name] = own if own.width == width else bits
+            declared_type = declared.get(name, bits)
+            types[name] = declared_type if declared_type.width == width else bits
         waiting += term.args
-    return dict(sorted(found.items()))
+    return dict(sorted(types.items()))
 
 
-def by_operands(pairs: Iterable[Pair]) -> Difference | None:
+def by_operands(pairs: Iterable[TermPair]) -> MeaningDifference | None:
     """Operands on which two terms differ, where some that are tried show it."""
     for case, was, now in pairs:
         types = types_of(case, was, now)
@@ -126,11 +126,11 @@ def by_operands(pairs: Iterable[Pair]) -> Difference | None:
             values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(types.items(), row, strict=True)}
             x, y = (evaluate(t, values, machine) for t in (was, now))
             if x != y:
-                return Difference(str(case), values, int(x), int(y))
+                return MeaningDifference(str(case), values, int(x), int(y))
     return None
 
 
-def by_solver(pairs: Iterable[Pair]) -> Difference | bool | None:
+def by_solver(pairs: Iterable[TermPair]) -> MeaningDifference | bool | None:
     """True if all pairs are proved equal; operands on which one differs; None if the time does not suffice."""
     begun = time.process_time()
     parts = Parts(begun + PARTS)
@@ -141,16 +141,16 @@ def by_solver(pairs: Iterable[Pair]) -> Difference | bool | None:
         answer = solve(differ, types_of(case, was, now), EACH)
         if answer.status == "unsat":
             continue
-        return _replayed(Pair(case, was, now), answer) if answer.status == "sat" else None
+        return _replayed(TermPair(case, was, now), answer) if answer.status == "sat" else None
     return True
 
 
-def _replayed(pair: Pair, answer: SolverAnswer) -> Difference | None:
+def _replayed(pair: TermPair, answer: SolverAnswer) -> MeaningDifference | None:
     """The solver's operands, where the exact interpretation finds a difference too."""
 
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:
-        found = answer.choices.get((freedom.attrs, operands))
-        return machine(freedom, operands) if found is None else found
+        chosen = answer.choices.get((freedom.attrs, operands))
+        return machine(freedom, operands) if chosen is None else chosen
 
     x, y = (evaluate(t, answer.values, pick) for t in (pair.was, pair.now))
-    return Difference(str(pair.case), answer.values, int(x), int(y)) if x != y else None
+    return MeaningDifference(str(pair.case), answer.values, int(x), int(y)) if x != y else None

@@ -54,12 +54,12 @@ class Score(NamedTuple):
 def counted(rows: Iterable[dict[str, Any]]) -> Score:
     """The score of some mutants, as campaign.py keeps them."""
     rows = list(rows)
-    found = Counter(row["status"] for row in rows)
-    unknown = set(found) - {"killed", "equivalent", "survivor", "undecided"}
+    counts = Counter(row["status"] for row in rows)
+    unknown = set(counts) - {"killed", "equivalent", "survivor", "undecided"}
     if unknown:
         raise ValueError(f"a mutant cannot be {', '.join(sorted(unknown))}")
     identities = sum(row["by"] in CLAIMS and row["status"] == "killed" for row in rows)
-    return Score(len(rows), found["killed"], identities, found["equivalent"], found["survivor"], found["undecided"])
+    return Score(len(rows), counts["killed"], identities, counts["equivalent"], counts["survivor"], counts["undecided"])
 
 
 def digest() -> str:
@@ -97,11 +97,11 @@ class Kept(NamedTuple):
 def read(path: Path = KEPT) -> Kept | None:
     """What is kept in a file; None if there is none. Raises ValueError for a file of something else."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        stored = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return None
-    mutants = found.pop("mutants")
-    return Kept(found, mutants)
+    mutants = stored.pop("mutants")
+    return Kept(stored, mutants)
 
 
 def write(kept: Kept, path: Path = KEPT) -> None:

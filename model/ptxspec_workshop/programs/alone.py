@@ -15,14 +15,14 @@ from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.leaving import Left, left
 from ptxspec.machine.module import Module
 from ptxspec.terms.types import TYPES, Type
-from ptxspec_workshop.programs.images import Images, images_of
+from ptxspec_workshop.programs.images import ProgramImages, images_of
 
 
 class Unrunnable(ValueError):
     """Why a text is no program that runs alone, in a sentence."""
 
 
-class Held(NamedTuple):
+class VariableContents(NamedTuple):
     """What a variable of the module held, or an image: the bits of its elements, before and after."""
 
     name: str
@@ -32,13 +32,13 @@ class Held(NamedTuple):
     after: list[int]
 
 
-class Ran(NamedTuple):
+class ProgramOutcome(NamedTuple):
     """What a program left: the registers of each thread in order, their types, what is in memory, what was printed, and the error
     that ended the launch, if one did. Memory is then as it was."""
 
     threads: list[Left]
     types: dict[str, Type]
-    held: list[Held]
+    held: list[VariableContents]
     printed: str
     error: LaunchError | None
 
@@ -53,7 +53,7 @@ def entry_of(module: Module) -> Kernel:
     return kernels[0]
 
 
-def run(text: str, time_limit: float | None = None) -> Ran:
+def run(text: str, time_limit: float | None = None) -> ProgramOutcome:
     """Run a program under the exact engine. Raises PtxError, Unrunnable, and ValueError for a launch that cannot be."""
     module = ptxspec.load(text, "program")
     kernel = entry_of(module)
@@ -69,19 +69,19 @@ def run(text: str, time_limit: float | None = None) -> Ran:
     except LaunchError as why:
         error = why
     after = contents(module, images)
-    held = [Held(*key, old, new) for (key, old), new in zip(before.items(), after.values(), strict=True)]
-    return Ran(threads, dict(kernel.registers), held, "".join(printed), error)
+    held = [VariableContents(*key, old, new) for (key, old), new in zip(before.items(), after.values(), strict=True)]
+    return ProgramOutcome(threads, dict(kernel.registers), held, "".join(printed), error)
 
 
-def contents(module: Module, images: Images) -> dict[tuple[str, Type, bool], list[int]]:
+def contents(module: Module, images: ProgramImages) -> dict[tuple[str, Type, bool], list[int]]:
     """By its name, type, and whether it has several, the elements of each variable in .global or .const, and of each surface."""
-    found = {}
+    result = {}
     for place in variables(module):
         type = place.type or TYPES["b8"]
-        found[place.name, type, place.size > type.bytes] = elements(module.read(place.name).tobytes(), type)
+        result[place.name, type, place.size > type.bytes] = elements(module.read(place.name).tobytes(), type)
     for name, type, data in images.surfaces():
-        found[name, type, True] = elements(data, type)
-    return found
+        result[name, type, True] = elements(data, type)
+    return result
 
 
 def variables(module: Module) -> list[Place]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.types import Type
-from ptxspec_workshop.programs.alone import Held, Ran, run
+from ptxspec_workshop.programs.alone import ProgramOutcome, VariableContents, run
 
 _COMMENT = re.compile(r"//([^\n]*)")
 _CLAIM = re.compile(r"(?<![\w%$.\]])([\w%$.]+)(?:\[(\d+)\])? = (\{[^}]*\}|-?[\w.]+)")
@@ -27,7 +27,7 @@ _FLOAT = re.compile(r"-?\d+\.\d*(e-?\d+)?|-?inf")
 SECONDS = 20.0
 
 
-class Claim(NamedTuple):
+class StatedValue(NamedTuple):
     """What a comment states: on which line, of what, of which element, and the texts of the values."""
 
     line: int
@@ -49,9 +49,9 @@ def is_program(text: str) -> bool:
     return ".entry" in text
 
 
-def claims(text: str) -> list[Claim]:
+def claims(text: str) -> list[StatedValue]:
     """What the comments state of registers and variables, in order."""
-    found = []
+    result = []
     for number, line in enumerate(text.splitlines(), 1):
         comment = _COMMENT.search(line)
         if comment is None or comment[1].split()[:1] == ["bind"]:
@@ -61,8 +61,8 @@ def claims(text: str) -> list[Claim]:
             is_open = values[-1:] == ["..."]
             listed = written.startswith("{")
             values = values[: len(values) - is_open]
-            found.append(Claim(number, name, int(element) if element else None, values, listed, is_open))
-    return found
+            result.append(StatedValue(number, name, int(element) if element else None, values, listed, is_open))
+    return result
 
 
 def endings(text: str) -> list[tuple[int, str]]:
@@ -92,41 +92,41 @@ def failures(text: str) -> list[str]:
 
 def _of_instructions(text: str) -> list[str]:
     results = evaluate(text)
-    found = []
+    differences = []
     for claim in claims(text):
         if claim.name not in results:
-            found.append(f"{claim.shown}: nothing writes it")
+            differences.append(f"{claim.shown}: nothing writes it")
         elif results[claim.name] != bits_of(claim.values[0], results.types[claim.name].width):
-            found.append(f"{claim.shown} = {int(results[claim.name]):#x}, not {claim.values[0]}")
-    return found
+            differences.append(f"{claim.shown} = {int(results[claim.name]):#x}, not {claim.values[0]}")
+    return differences
 
 
-def of_program(text: str, ran: Ran) -> list[str]:
+def of_program(text: str, outcome: ProgramOutcome) -> list[str]:
     """The same of a program that was run."""
     wanted, ended = endings(text), []
-    if ran.error is not None:
-        ended = [(ran.error.where.line if ran.error.where else 0, ran.error.rule)]
-    found = [] if ended == wanted else [f"the launch ended with {ended}, not {wanted}: {ran.error}"]
-    held = {one.name: one for one in ran.held}
+    if outcome.error is not None:
+        ended = [(outcome.error.where.line if outcome.error.where else 0, outcome.error.rule)]
+    differences = [] if ended == wanted else [f"the launch ended with {ended}, not {wanted}: {outcome.error}"]
+    held = {variable.name: variable for variable in outcome.held}
     for claim in claims(text):
         if claim.name in held:
-            found += _of_variable(claim, held[claim.name])
-        elif claim.name in ran.types and ran.error is not None:
-            found.append(f"{claim.shown}: a launch that has ended with an error leaves no registers")
-        elif claim.name in ran.types:
-            values = [thread.registers[claim.name] for thread in ran.threads]
-            found += _compared(claim, values, ran.types[claim.name], everywhere=not claim.is_list)
+            differences += _of_variable(claim, held[claim.name])
+        elif claim.name in outcome.types and outcome.error is not None:
+            differences.append(f"{claim.shown}: a launch that has ended with an error leaves no registers")
+        elif claim.name in outcome.types:
+            values = [thread.registers[claim.name] for thread in outcome.threads]
+            differences += _compared(claim, values, outcome.types[claim.name], everywhere=not claim.is_list)
         else:
-            found.append(f"{claim.shown}: no register of the entry and no variable is called that")
-    return found
+            differences.append(f"{claim.shown}: no register of the entry and no variable is called that")
+    return differences
 
 
-def _of_variable(claim: Claim, held: Held) -> list[str]:
+def _of_variable(claim: StatedValue, held: VariableContents) -> list[str]:
     values = held.after if claim.element is None else held.after[claim.element : claim.element + 1]
     return _compared(claim, values, held.type, everywhere=False)
 
 
-def _compared(claim: Claim, values: Sequence[Any], type: Type, everywhere: bool) -> list[str]:
+def _compared(claim: StatedValue, values: Sequence[Any], type: Type, everywhere: bool) -> list[str]:
     """What a claim says of values, one by one or of each of them."""
     stated = claim.values * len(values) if everywhere else claim.values
     if len(values) < len(stated) or (len(values) > len(stated) and not claim.is_open):

@@ -23,7 +23,7 @@ class Unreadable(ValueError):
     """Why a comment binds nothing, in a sentence."""
 
 
-class Images(NamedTuple):
+class ProgramImages(NamedTuple):
     """What names of the module stand for; of surfaces, the types of texels."""
 
     things: dict[str, Any]
@@ -34,19 +34,19 @@ class Images(NamedTuple):
         return [(name, type, self.things[name].texels.tobytes()) for name, type in self.types.items()]
 
 
-def images_of(text: str) -> Images:
+def images_of(text: str) -> ProgramImages:
     """The images of a program. Raises Unreadable, with the line."""
-    found = Images({}, {})
+    images = ProgramImages({}, {})
     for match in _BIND.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         try:
             thing, type = _made(match[2])
         except (ValueError, TypeError, SyntaxError, KeyError) as why:
             raise Unreadable(f"line {line}: {match[2]} binds nothing: {why}") from None
-        found.things[match[1]] = thing
+        images.things[match[1]] = thing
         if type is not None:
-            found.types[match[1]] = type
-    return found
+            images.types[match[1]] = type
+    return images
 
 
 def _made(written: str) -> tuple[Any, Type | None]:
@@ -57,8 +57,8 @@ def _made(written: str) -> tuple[Any, Type | None]:
     makers: dict[str, Callable[..., Any]] = {"Texture": Texture, "Surface": Surface, "Sampler": Sampler}
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in makers:
         raise ValueError(f"one of {', '.join(makers)} is called")
-    taken = [ast.literal_eval(one) for one in call.args]
-    named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    taken = [ast.literal_eval(argument) for argument in call.args]
+    named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     name = call.func.id
     if name == "Sampler":
         return Sampler(*taken, **named), None

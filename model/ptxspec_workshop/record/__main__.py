@@ -60,12 +60,12 @@ def added(
 
 def _by_opcode(differing: Sequence[dict[str, Any]]) -> None:
     """Print how many forms and rows of each opcode differ."""
-    found: dict[str, list[int]] = {}
+    by_opcode: dict[str, list[int]] = {}
     for entry in differing:
-        counts = found.setdefault(entry["form"].split(".")[0], [0, 0, 0, 0])
+        counts = by_opcode.setdefault(entry["form"].split(".")[0], [0, 0, 0, 0])
         for i, value in enumerate((1, entry["O0"], entry["O3"], entry["levels"])):
             counts[i] += value
-    for opcode, counts in sorted(found.items()):
+    for opcode, counts in sorted(by_opcode.items()):
         print(f"{opcode:<8} forms {counts[0]:>4}  rows -O0 {counts[1]:>6}  -O3 {counts[2]:>6}  -O0/-O3 {counts[3]:>6}")
 
 

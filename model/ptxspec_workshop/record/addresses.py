@@ -35,11 +35,12 @@ def digest_of_kernel(kernel: AddressKernel) -> str:
     return digest_of_question(module([kernel]), kernel.launches[0].cells)
 
 
-def answers_here(own: Sequence[AddressKernel], engine: Engine = "native") -> dict[str, str]:
+def answers_here(asked_kernels: Sequence[AddressKernel], engine: Engine = "native") -> dict[str, str]:
     """The digests of what our machine answers, by the kernels' names."""
-    loaded = load(module(own))
+    loaded = load(module(asked_kernels))
     return {
-        k.name: digest_of(k.kept(launched(loaded, k.name, k.launches, profile=PROFILE, engine=engine))) for k in own
+        k.name: digest_of(k.kept(launched(loaded, k.name, k.launches, profile=PROFILE, engine=engine)))
+        for k in asked_kernels
     }
 
 
@@ -57,10 +58,12 @@ def answer(name: str, level: str) -> str:
 
     gpu, kernel = Gpu(), next(k for k in kernels() if k.name == name)
     image = gpu.load(assemble(module([kernel]), level))
-    return digest_of(kernel.kept([gpu.run(image, name, own, *room_for(gpu, [kernel])) for own in kernel.launches]))
+    return digest_of(
+        kernel.kept([gpu.run(image, name, launch, *room_for(gpu, [kernel])) for launch in kernel.launches])
+    )
 
 
-def asked(name: str, level: str) -> str:
+def answer_of_process(name: str, level: str) -> str:
     """The same by a process of its own; "error" if it ends with one of the GPU's."""
     command = [sys.executable, "-m", "ptxspec_workshop.record.addresses", name, level]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
@@ -74,19 +77,19 @@ def asked(name: str, level: str) -> str:
 def main(folder: str) -> int:
     from ptxspec_workshop.record.driver import Gpu
 
-    gpu, own = Gpu(), kernels()
-    ours, found, counts = answers_here(own), {}, Counter[str]()
-    for kernel in own:
-        found[kernel.name] = {"what": kernel.title, "asked": digest_of_kernel(kernel)}
+    gpu, all_kernels = Gpu(), kernels()
+    ours, results, counts = answers_here(all_kernels), {}, Counter[str]()
+    for kernel in all_kernels:
+        results[kernel.name] = {"what": kernel.title, "asked": digest_of_kernel(kernel)}
         for level in LEVELS:
-            digest = found[kernel.name][level] = asked(kernel.name, level)
+            digest = results[kernel.name][level] = answer_of_process(kernel.name, level)
             verdict = "ours" if digest == ours[kernel.name] else "error" if digest == "error" else "another"
             counts[verdict] += 1
             if verdict != "ours":
                 print(f"{kernel.title} at {level}: {verdict}", flush=True)
     facts = {"device": gpu.name, "driver": gpu.driver, "ptxas": assembler.version()}
     facts |= {"date": datetime.date.today().isoformat(), "profile": PROFILE}
-    Path(folder, NAME).write_text(json.dumps({**facts, "kernels": found}, indent=0) + "\n")
+    Path(folder, NAME).write_text(json.dumps({**facts, "kernels": results}, indent=0) + "\n")
     print(json.dumps(facts), dict(counts))
     return 0
 

@@ -27,12 +27,12 @@ class Recorded(NamedTuple):
 
 def _answered_forms(opcode: str) -> list[str]:
     """The names under which answers of an opcode's forms are recorded."""
-    own = registry().opcodes[opcode].forms
-    return list(dict.fromkeys(case.name for family in _ASKED for case in family.cases(own)))
+    forms = registry().opcodes[opcode].forms
+    return list(dict.fromkeys(case.name for family in _ASKED for case in family.cases(forms)))
 
 
-def _recorded_one(opcode: str) -> Recorded:
-    own = registry().opcodes[opcode].forms
+def _recorded(opcode: str) -> Recorded:
+    forms = registry().opcodes[opcode].forms
     rows = 0
     differing: dict[str, tuple[int, str]] = {}
     here: set[str] = set()
@@ -41,27 +41,27 @@ def _recorded_one(opcode: str) -> Recorded:
         if answers is None:
             continue
         here |= set(answers.values)
-        count, differences = family.compare(own, answers)
+        count, differences = family.compare(forms, answers)
         rows += count
-        for one in differences:
-            before, first = differing.get(one.form, (0, str(one)))
-            differing[one.form] = (before + 1, first)
+        for difference in differences:
+            before, first = differing.get(difference.form, (0, str(difference)))
+            differing[difference.form] = (before + 1, first)
     names = _answered_forms(opcode)
     answered = sum(name in here for name in names)
     return Recorded(opcode, rows, answered, len(names) - answered, differing)
 
 
-def check_recorded(asked: Sequence[str] = ()) -> tuple[dict[str, Any], list[Recorded]]:
+def check_recorded(opcodes: Sequence[str] = ()) -> tuple[dict[str, Any], list[Recorded]]:
     """(the facts of the recorded answers, what came of each opcode). Raises ValueError if there are none, or none of one that
     was asked for."""
     answers = FUNCTIONS.read()
     if answers is None:
         raise ValueError(MISSING)
-    for opcode in asked:
+    for opcode in opcodes:
         if opcode not in registry().opcodes:
             raise ValueError(no_page_defines(opcode))
         if not _answered_forms(opcode):
             raise ValueError(f"{opcode}: no answers of this opcode can be recorded")
-    names = list(dict.fromkeys(asked)) or [o for o in sorted(registry().opcodes) if _answered_forms(o)]
+    names = list(dict.fromkeys(opcodes)) or [o for o in sorted(registry().opcodes) if _answered_forms(o)]
     facts: dict[str, Any] = {k: answers.facts[k] for k in ("device", "date", "profile") if k in answers.facts}
-    return facts, sorted(on_all_cores(_recorded_one, names))
+    return facts, sorted(on_all_cores(_recorded, names))

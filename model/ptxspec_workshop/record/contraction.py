@@ -32,15 +32,15 @@ def digest_of_kernel(kernel: ContractionKernel) -> str:
     return digest_of_question(module([kernel]), kernel.launches[0].cells)
 
 
-def answers_here(own: Sequence[ContractionKernel], engine: Engine = "native") -> dict[str, dict[str, str]]:
+def answers_here(asked_kernels: Sequence[ContractionKernel], engine: Engine = "native") -> dict[str, dict[str, str]]:
     """For each way to contract, the digests of what our machine answers, by the kernels' names."""
-    loaded = load(module(own))
+    loaded = load(module(asked_kernels))
     return {
         contract: {
             k.name: digest_of(
                 k.kept(launched(loaded, k.name, k.launches, profile=PROFILE, engine=engine, contract=contract))
             )
-            for k in own
+            for k in asked_kernels
         }
         for contract in ("none", "all")
     }
@@ -55,24 +55,26 @@ def read(folder: Path = H200) -> dict[str, Any] | None:
 
 def main(folder: str) -> int:
     from ptxspec_workshop.record.driver import Gpu
-    from ptxspec_workshop.record.recorder import asked, room_for
+    from ptxspec_workshop.record.recorder import room_for, run_kernels
 
-    gpu, own = Gpu(), kernels()
-    text, ours = module(own), answers_here(own)
+    gpu, all_kernels = Gpu(), kernels()
+    text, ours = module(all_kernels), answers_here(all_kernels)
     code = {level: assemble(text, level) for level in LEVELS}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     counts = dict.fromkeys(("none", "all", "neither"), 0)
-    for kernel, got in zip(own, asked(gpu, code, {k.name: k for k in own}, *room_for(gpu, own)), strict=True):
-        found[kernel.name] = {"asked": digest_of_kernel(kernel)}
+    for kernel, got in zip(
+        all_kernels, run_kernels(gpu, code, {k.name: k for k in all_kernels}, *room_for(gpu, all_kernels)), strict=True
+    ):
+        results[kernel.name] = {"asked": digest_of_kernel(kernel)}
         for level, answer in got.items():
-            digest = found[kernel.name][level] = digest_of(answer)
+            digest = results[kernel.name][level] = digest_of(answer)
             ways = [way for way in ("none", "all") if ours[way][kernel.name] == digest]
             counts[ways[0] if ways else "neither"] += 1
             if not ways:
                 print(f"{kernel.name} at {level} is neither", kernel.text(), sep="\n")
     facts = {"device": gpu.name, "driver": gpu.driver, "ptxas": assembler.version()}
     facts |= {"date": datetime.date.today().isoformat(), "profile": PROFILE}
-    Path(folder, NAME).write_text(json.dumps({**facts, "kernels": found}, indent=0) + "\n")
+    Path(folder, NAME).write_text(json.dumps({**facts, "kernels": results}, indent=0) + "\n")
     print(json.dumps(facts), counts)
     return 0
 

@@ -74,11 +74,11 @@ class Gpu:
 
     def capability(self) -> tuple[int, int]:
         """The compute capability, such as (9, 0) for sm_90."""
-        found, device = [ctypes.c_int(), ctypes.c_int()], ctypes.c_int()
+        numbers, device = [ctypes.c_int(), ctypes.c_int()], ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
-        for value, attribute in zip(found, (_MAJOR, _MINOR), strict=True):
+        for value, attribute in zip(numbers, (_MAJOR, _MINOR), strict=True):
             self.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
-        return found[0].value, found[1].value
+        return numbers[0].value, numbers[1].value
 
     def allocate(self, size: int) -> ctypes.c_uint64:
         pointer = ctypes.c_uint64()
@@ -125,14 +125,14 @@ class Gpu:
         self.call("cuCtxSynchronize")
 
     def run(
-        self, image: ctypes.c_void_p, name: str, own: Launch, into: ctypes.c_uint64, out_of: ctypes.c_uint64
+        self, image: ctypes.c_void_p, name: str, launch: Launch, into: ctypes.c_uint64, out_of: ctypes.c_uint64
     ) -> np.ndarray:
         """The rows of `out` that one launch of a case leaves. `into` and `out_of` are room for its rows."""
-        self.upload(own.cells, into)
-        answer = np.full_like(own.cells, FILL)
+        self.upload(launch.cells, into)
+        answer = np.full_like(launch.cells, FILL)
         self.upload(answer, out_of)
-        argument = own.argument or bytes(64)
+        argument = launch.argument or bytes(64)
         third = (ctypes.c_uint8 * len(argument)).from_buffer_copy(argument)
-        self.launch(image, name, (into, out_of, third), own.grid, own.threads, own.cluster)
+        self.launch(image, name, (into, out_of, third), launch.grid, launch.threads, launch.cluster)
         self.download(out_of, answer)
         return answer

@@ -18,7 +18,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.compare.open_rows import open_rows
 from ptxspec_workshop.generate import (
     aimed_matrix_cases,
@@ -35,7 +35,7 @@ from ptxspec_workshop.record.stored_answers import H100, H200, Answers
 Expecting = Callable[[Sequence[Any]], list[Expectation]]
 
 
-class Family:
+class KernelFamily:
     """Forms that are asked about with kernels of one shape."""
 
     #: where the answers lie below the folder of a GPU
@@ -52,7 +52,7 @@ class Family:
         """The names of a form's answers: if all are there, it was asked about."""
         raise NotImplementedError
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
         """The cases of some forms."""
         raise NotImplementedError
 
@@ -62,7 +62,7 @@ class Family:
 
     def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
         """A function from cases to what is expected of them."""
-        machine = Machine(profile, engine or self.engine)
+        machine = CachedMachine(profile, engine or self.engine)
         return lambda cases: of_kernels(machine, cases)
 
     def remarks(
@@ -83,22 +83,24 @@ class Family:
         self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
     ) -> None:
         """Keep answers in a GPU's folder."""
-        own = {k: v for k, v in facts.items() if k != "rows"}
-        stored_answers.write(self.folder(folder), {**own, "seed": self.seed}, values, differing)
+        shared_facts = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write(self.folder(folder), {**shared_facts, "seed": self.seed}, values, differing)
 
     def compare(
-        self, own: Iterable[Form | Case], answers: Answers, engine: Engine | None = None
+        self, compared: Iterable[Form | Case], answers: Answers, engine: Engine | None = None
     ) -> tuple[int, list[Difference]]:
         """(rows compared, rows that differ) over those of the forms, or of the cases, that were answered, under the answers'
         profile. Rows that hang on a freedom are compared too."""
-        own = list(own)
-        cases = [c for c in own if not isinstance(c, Form)] + list(self.cases(f for f in own if isinstance(f, Form)))
+        compared = list(compared)
+        cases = [c for c in compared if not isinstance(c, Form)] + list(
+            self.cases(f for f in compared if isinstance(f, Form))
+        )
         chosen = [c for c in cases if c.name in answers.values]
         expected = self.expectations(answers.facts["profile"], engine)(chosen) if chosen else []
         return differences(chosen, expected, answers.values)
 
 
-class Functions(Family):
+class FunctionFamily(KernelFamily):
     """Forms that are functions of their operands, with 512 rows each."""
 
     seed = function_cases.SEED
@@ -109,8 +111,8 @@ class Functions(Family):
     def names(self, form: Form) -> list[str]:
         return [str(v) for v in form.variants]
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return function_cases.cases(form for form in own if self.asks(form))
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return function_cases.cases(form for form in candidates if self.asks(form))
 
     def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
         choices = Profile(profile)
@@ -122,7 +124,7 @@ class Functions(Family):
         stored_answers.write(folder, dict(facts), values, differing)
 
 
-class Warps(Family):
+class WarpFamily(KernelFamily):
     """Forms whose results depend on other threads, of a warp or at a barrier."""
 
     seed = warp_cases.SEED
@@ -134,8 +136,8 @@ class Warps(Family):
     def names(self, form: Form) -> list[str]:
         return [str(form)]
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return warp_cases.cases(form for form in own if not comes_later(form))
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return warp_cases.cases(form for form in candidates if not comes_later(form))
 
     def remarks(
         self, case: Any, want: Expectation, got: Mapping[str, np.ndarray], differing: np.ndarray
@@ -160,11 +162,11 @@ class Warps(Family):
     def write(
         self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
     ) -> None:
-        own = {k: v for k, v in facts.items() if k != "rows"}
-        stored_answers.write_archive(folder, "warps", {**own, "seed": self.seed}, values, differing)
+        shared_facts = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write_archive(folder, "warps", {**shared_facts, "seed": self.seed}, values, differing)
 
 
-class Matrices(Family):
+class MatrixFamily(KernelFamily):
     """Products of matrices, and what moves matrices."""
 
     seed = matrix_cases.SEED
@@ -176,9 +178,9 @@ class Matrices(Family):
     def names(self, form: Form) -> list[str]:
         return [case.name for case in self.cases([form])]
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        own = [form for form in own if not comes_later(form)]
-        return [*matrix_cases.cases(own), *matrix_moves.cases(own), *tile_cases.cases(own)]
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        candidates = [form for form in candidates if not comes_later(form)]
+        return [*matrix_cases.cases(candidates), *matrix_moves.cases(candidates), *tile_cases.cases(candidates)]
 
     def read(self, folder: Path = H200) -> Answers | None:
         return stored_answers.read_archive(folder, "matrices")
@@ -186,11 +188,11 @@ class Matrices(Family):
     def write(
         self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
     ) -> None:
-        own = {k: v for k, v in facts.items() if k != "rows"}
-        stored_answers.write_archive(folder, "matrices", {**own, "seed": self.seed}, values, differing)
+        shared_facts = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write_archive(folder, "matrices", {**shared_facts, "seed": self.seed}, values, differing)
 
 
-class AimedMatrices(Family):
+class AimedMatrixFamily(KernelFamily):
     """Products of matrices with factors that are aimed at limits. All forms are among the products of `Matrices`, too, so that
     whether a form was asked about does not depend on these."""
 
@@ -204,14 +206,14 @@ class AimedMatrices(Family):
     def names(self, form: Form) -> list[str]:
         return [case.name for case in self.cases([form])]
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return aimed_matrix_cases.cases(form for form in own if not comes_later(form))
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return aimed_matrix_cases.cases(form for form in candidates if not comes_later(form))
 
     def read(self, folder: Path = H100) -> Answers | None:
         return super().read(folder)
 
 
-class Effects(Family):
+class EffectFamily(KernelFamily):
     """Forms whose effect is on memory or on the course of a program."""
 
     place = "effects"
@@ -223,11 +225,11 @@ class Effects(Family):
     def names(self, form: Form) -> list[str]:
         return [key(v, absent) for v in form.variants for absent in form.absences]
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return effect_cases.cases(form for form in own if not comes_later(form))
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return effect_cases.cases(form for form in candidates if not comes_later(form))
 
 
-class Clusters(Family):
+class ClusterFamily(KernelFamily):
     """Forms that may reach another CTA of a cluster."""
 
     place = "clusters"
@@ -239,18 +241,24 @@ class Clusters(Family):
     def names(self, form: Form) -> list[str]:
         return [str(form)]
 
-    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return cluster_cases.cases(form for form in own if not comes_later(form))
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return cluster_cases.cases(form for form in candidates if not comes_later(form))
 
     def every(self) -> Sequence[Case]:
         """Those of the forms, and those of the special registers."""
         return [*super().every(), *cluster_cases.registers()]
 
 
-FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = Functions(), Warps(), Matrices(), Effects(), Clusters()
-AIMED_MATRICES = AimedMatrices()
+FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = (
+    FunctionFamily(),
+    WarpFamily(),
+    MatrixFamily(),
+    EffectFamily(),
+    ClusterFamily(),
+)
+AIMED_MATRICES = AimedMatrixFamily()
 #: by what the ledger calls them
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, KernelFamily] = {
     "vectors": FUNCTIONS,
     "warps": WARPS,
     "matrices": MATRICES,

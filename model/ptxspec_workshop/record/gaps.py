@@ -40,13 +40,17 @@ def unasked(form: Form) -> str | None:
         return None
     if asks_images(form):
         return image_answers.gap(form.mnemonic)
-    effect = form.meaning(form.absences[-1]).effect
-    if isinstance(effect, Update):
-        return "what it leaves is undefined"
-    if isinstance(effect, Stop):
-        return "it ends the launch, which leaves nothing to read"
-    names_place = any(i.type is None for i in form.meaning(form.absences[-1]).inputs)
-    if form.definition.returns_addresses or (effect is None and names_place):
+    meaning = form.meaning(form.absences[-1])
+    match meaning.effect:
+        case Update():
+            return "what it leaves is undefined"
+        case Stop():
+            return "it ends the launch, which leaves nothing to read"
+        case None:
+            names_place = any(i.type is None for i in meaning.inputs)
+        case _:
+            names_place = False
+    if form.definition.returns_addresses or names_place:
         return "it deals in addresses or other numbers that differ from machine to machine"
     return None
 
@@ -55,11 +59,11 @@ def entry(form: Form, known: Records, differing: set[str]) -> dict[str, Any] | N
     """The ledger's cell of a form: what a GPU answered in all its variants; None if it was not asked about one of them.
     `differing` names the answers that the definitions do not give."""
     ways = ((family.names(form), known[name]) for name, family in FAMILIES.items())
-    found = next((cell for names, kept in ways if (cell := told(names, kept, differing))), None)
-    return found or (image_answers.answered(form.mnemonic) if asks_images(form) else None)
+    answer = next((cell for names, kept in ways if (cell := answer_of(names, kept, differing))), None)
+    return answer or (image_answers.answered(form.mnemonic) if asks_images(form) else None)
 
 
-def told(names: list[str], kept: Answers | None, differing: set[str]) -> dict[str, Any] | None:
+def answer_of(names: list[str], kept: Answers | None, differing: set[str]) -> dict[str, Any] | None:
     """What one record says under all these names; None if it lacks one of them."""
     if kept is None or not names or not all(name in kept.values for name in names):
         return None

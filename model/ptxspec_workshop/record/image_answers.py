@@ -27,7 +27,7 @@ def _facts() -> dict[str, Any] | None:
 
 
 @cache
-def _asked() -> frozenset[str]:
+def _recorded_names() -> frozenset[str]:
     """The names of the cases that were recorded."""
     with np.load(KEPT / "answers.npz") as kept:
         return frozenset(kept.files)
@@ -36,10 +36,10 @@ def _asked() -> frozenset[str]:
 @cache
 def _by_mnemonic() -> dict[str, list[str]]:
     """The names of the cases whose kernels have an instruction of a spelling."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for case in cases():
-        found.setdefault(mnemonic(case), []).append(case.name)
-    return found
+        names.setdefault(mnemonic(case), []).append(case.name)
+    return names
 
 
 def _differing(spelling: str) -> int:
@@ -53,16 +53,16 @@ def _rows(spelling: str) -> int:
     return sum(row_count(case) for case in cases() if case.name in names)
 
 
-def _was_asked(spelling: str) -> bool:
+def _is_recorded(spelling: str) -> bool:
     """Whether all cases with a spelling were recorded, and there is one."""
     names = _by_mnemonic().get(spelling, [])
-    return bool(names) and _asked().issuperset(names)
+    return bool(names) and _recorded_names().issuperset(names)
 
 
 def answered(spelling: str) -> dict[str, Any] | None:
     """The ledger's entry for a form that was asked about, and whose answers are all given; else None."""
     facts = _facts()
-    if facts is None or not _was_asked(spelling) or _differing(spelling):
+    if facts is None or not _is_recorded(spelling) or _differing(spelling):
         return None
     return {"agrees": True, "vectors": _rows(spelling), "date": facts["date"], "device": facts["device"]}
 
@@ -71,7 +71,7 @@ def gap(spelling: str) -> str | None:
     """Why a form for images can have no such entry; None if it has one, or if it only has to be asked about."""
     if not set(UNREACHABLE).isdisjoint(spelling.split(".")):
         return "no interface of CUDA makes textures with several samples"
-    if _facts() is None or not _was_asked(spelling):
+    if _facts() is None or not _is_recorded(spelling):
         return None
     count = _differing(spelling)
     return f"{count} of {_rows(spelling)} answers differ, which its page explains" if count else None

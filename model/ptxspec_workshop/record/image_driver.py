@@ -67,9 +67,9 @@ class ImageGpu(Gpu):
         grid, block = (1, 1) if is_surface else (-(-len(rows) // 250), 250)
         self.launch(module, "k", (image, into, out_of, ctypes.c_uint32(len(rows))), (grid, 1, 1), block)
         if isinstance(case, SurfaceCase) and case.access != "suld.b":
-            found = np.zeros_like(levels[0])
-            self._copy(arrays[0], found, case, to_device=False)
-            answer: np.ndarray = found.reshape(-1).view(np.uint8)
+            texels_left = np.zeros_like(levels[0])
+            self._copy(arrays[0], texels_left, case, to_device=False)
+            answer: np.ndarray = texels_left.reshape(-1).view(np.uint8)
         else:
             self.download(out_of, out)
             answer = out

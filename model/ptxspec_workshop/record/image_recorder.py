@@ -23,8 +23,10 @@ from ptxspec_workshop.record.machine_code import LEVELS, assemble, assembled_mod
 
 def trapping() -> list[SurfaceCase]:
     """Cases of which some rows lie outside, with .trap."""
-    found = [c for c in cases() if isinstance(c, SurfaceCase) and c.vector == 1 and c.channels < 3 and not c.spelling]
-    by_kind = {(c.access, c.geometry): c._replace(outside="trap") for c in found}
+    surfaces = [
+        c for c in cases() if isinstance(c, SurfaceCase) and c.vector == 1 and c.channels < 3 and not c.spelling
+    ]
+    by_kind = {(c.access, c.geometry): c._replace(outside="trap") for c in surfaces}
     return list(by_kind.values())
 
 
@@ -39,30 +41,30 @@ def traps(case: SurfaceCase) -> str:
 
 def _stops() -> dict[str, str]:
     """What becomes of each launch that traps, in a process of its own."""
-    found = {}
+    messages = {}
     for index, case in enumerate(trapping()):
         command = [sys.executable, "-m", __spec__.name, "--trap", str(index)]
         run = subprocess.run(command, capture_output=True, text=True)
-        found[case.name] = run.stdout.strip() or run.stderr.strip()[-200:]
-    return found
+        messages[case.name] = run.stdout.strip() or run.stderr.strip()[-200:]
+    return messages
 
 
 def main(folder: str) -> int:
     gpu = ImageGpu()
-    own = cases()
-    cubins = dict(assembled_modules(sorted({kernel_text(case) for case in own}), str))
+    all_cases = cases()
+    cubins = dict(assembled_modules(sorted({kernel_text(case) for case in all_cases}), str))
     answers: dict[str, np.ndarray] = {}
     refused: dict[str, str] = {}
     differing: list[str] = []
-    for case in own:
+    for case in all_cases:
         try:
-            found = [gpu.answer(case, cubins[kernel_text(case)][level]) for level in LEVELS]
+            answers_of_levels = [gpu.answer(case, cubins[kernel_text(case)][level]) for level in LEVELS]
         except GpuError as error:
             refused[case.name] = str(error)
             continue
-        if not np.array_equal(found[0], found[1]):
+        if not np.array_equal(answers_of_levels[0], answers_of_levels[1]):
             differing.append(case.name)
-        answers[case.name] = found[1]
+        answers[case.name] = answers_of_levels[1]
     Path(folder).mkdir(parents=True, exist_ok=True)
     # numpy's types hold any keyword for allow_pickle
     np.savez_compressed(Path(folder, "images.npz"), **answers)  # type: ignore[arg-type]

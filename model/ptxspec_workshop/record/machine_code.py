@@ -37,8 +37,8 @@ def assembled_modules(chunks: Iterable[T], text: Callable[[T], str]) -> Iterator
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         waiting: deque[tuple[T, dict[str, Future[bytes]]]] = deque()
         for chunk in chunks:
-            own = text(chunk)
-            waiting.append((chunk, {o: pool.submit(assemble, own, o) for o in LEVELS}))
+            module_text = text(chunk)
+            waiting.append((chunk, {o: pool.submit(assemble, module_text, o) for o in LEVELS}))
             if len(waiting) > (os.cpu_count() or 1):
                 done, code = waiting.popleft()
                 yield done, {o: f.result() for o, f in code.items()}

@@ -21,7 +21,7 @@ from ptxspec_workshop.generate.multifunction_operands import FUNCTIONS
 KEPT = FOLDER / "multifunction"
 
 
-class Answers(NamedTuple):
+class MultifunctionAnswers(NamedTuple):
     """A folder of answers, read: checksums by instruction, sample operands by kind, sample answers by instruction."""
 
     facts: dict[str, Any]
@@ -30,17 +30,17 @@ class Answers(NamedTuple):
     answers: dict[str, np.ndarray]
 
 
-def read(folder: Path = KEPT) -> Answers:
+def read(folder: Path = KEPT) -> MultifunctionAnswers:
     """Raises ValueError if the files are not what was recorded."""
     facts = json.loads((folder / "summary.json").read_text())
-    found: dict[str, dict[str, np.ndarray]] = {}
+    arrays: dict[str, dict[str, np.ndarray]] = {}
     for name in ("blocks", "samples", "answers"):
         place = folder / f"{name}.npz"
         if hashlib.sha256(place.read_bytes()).hexdigest() != facts["digests"][name]:
             raise ValueError(f"{place}: the digest is not the recorded one")
         with np.load(place) as stored:
-            found[name] = {key: stored[key] for key in stored.files}
-    return Answers(facts, **found)
+            arrays[name] = {key: stored[key] for key in stored.files}
+    return MultifunctionAnswers(facts, **arrays)
 
 
 class Comparison(NamedTuple):

@@ -50,8 +50,8 @@ def measure(folder: Path) -> dict[str, Any]:
     gpu = Gpu()
     taken = samples()
     blocks, answers = _answered_at(gpu, "-O3", taken)
-    for found, other in zip((blocks, answers), _answered_at(gpu, "-O0", taken), strict=True):
-        for name, value in found.items():
+    for measured, other in zip((blocks, answers), _answered_at(gpu, "-O0", taken), strict=True):
+        for name, value in measured.items():
             if not np.array_equal(value, other[name]):
                 raise GpuError(f"{name}: other answers at -O0 than at -O3")
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,9 +97,9 @@ def main(folder: str, *options: str) -> int:
     wrong: dict[str, int] = {}
     for function in FUNCTIONS:
         chosen = sorted({k * BLOCKS // count for k in range(count)})
-        found = differing(function, recorded.blocks[function.instruction], chosen)
-        wrong[function.instruction] = len(found)
-        print(f"{function.instruction:<22} {len(chosen)} blocks, {len(found)} differ {found[:8]}", flush=True)
+        wrong_rows = differing(function, recorded.blocks[function.instruction], chosen)
+        wrong[function.instruction] = len(wrong_rows)
+        print(f"{function.instruction:<22} {len(chosen)} blocks, {len(wrong_rows)} differ {wrong_rows[:8]}", flush=True)
     if count == BLOCKS:
         outcome = {
             "date": datetime.date.today().isoformat(),

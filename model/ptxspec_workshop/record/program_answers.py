@@ -16,7 +16,7 @@ import numpy as np
 from ptxspec.evidence.location import FOLDER
 from ptxspec_workshop.generate.fuzzing.alphabet import Alphabet
 from ptxspec_workshop.generate.fuzzing.layout import inputs
-from ptxspec_workshop.generate.fuzzing.random_program import Program, made, module
+from ptxspec_workshop.generate.fuzzing.random_program import RandomProgram, made, module
 
 #: the programs that are kept with the project
 KEPT = FOLDER / "programs"
@@ -28,12 +28,12 @@ def recorded_forms(folder: Path = KEPT) -> Alphabet:
     return Alphabet(gzip.decompress((folder / "forms.txt.gz").read_bytes()).decode().splitlines())
 
 
-def recorded_programs(seeds: Iterable[int], folder: Path = KEPT) -> list[Program]:
+def recorded_programs(seeds: Iterable[int], folder: Path = KEPT) -> list[RandomProgram]:
     """The programs of some seeds over the forms that a folder's were made of."""
     return made(seeds, recorded_forms(folder))
 
 
-def digest_of_text(program: Program) -> str:
+def digest_of_text(program: RandomProgram) -> str:
     """The first half of a SHA-256 of what is run: the program and its inputs."""
     return digest_of_question(module([program]), inputs(program.seed))
 
@@ -47,14 +47,14 @@ def digest_of(answer: np.ndarray) -> str:
     return hashlib.sha256(answer.astype("<u8").tobytes()).hexdigest()
 
 
-class Answers(NamedTuple):
+class ProgramAnswers(NamedTuple):
     """A folder read: what answered, and by seed the digests of a program's text and of its answers at -O3."""
 
     facts: dict[str, Any]
     digests: dict[int, tuple[str, str]]
 
 
-def read(folder: Path = KEPT) -> Answers | None:
+def read(folder: Path = KEPT) -> ProgramAnswers | None:
     """The answers of a folder, or None if there are none."""
     if not (folder / "answers.json").is_file():
         return None
@@ -63,4 +63,4 @@ def read(folder: Path = KEPT) -> Answers | None:
     for line in (folder / "answers.txt").read_text().splitlines():
         seed, text, answer = line.split()
         digests[int(seed)] = (text, answer)
-    return Answers(facts, digests)
+    return ProgramAnswers(facts, digests)

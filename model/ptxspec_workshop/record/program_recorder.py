@@ -22,20 +22,20 @@ import click
 import numpy as np
 
 from ptxspec.base.campaign_options import where_options
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence import assembler
 from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec_workshop.compare.program_runs import answers_here, differing
 from ptxspec_workshop.generate.fuzzing.alphabet import names
 from ptxspec_workshop.generate.fuzzing.layout import CELL_NAMES, THREADS
-from ptxspec_workshop.generate.fuzzing.random_program import Program, module
+from ptxspec_workshop.generate.fuzzing.random_program import RandomProgram, module
 from ptxspec_workshop.generate.fuzzing.random_statements import flat
 from ptxspec_workshop.generate.fuzzing.reduction import reduced
 from ptxspec_workshop.record.driver import Gpu
 from ptxspec_workshop.record.machine_code import LEVELS, assemble
 from ptxspec_workshop.record.program_answers import digest_of, digest_of_text, recorded_programs
-from ptxspec_workshop.record.recorder import asked, room_for
+from ptxspec_workshop.record.recorder import room_for, run_kernels
 
 #: programs a module
 _TOGETHER = 10
@@ -87,7 +87,7 @@ class _Outcome(NamedTuple):
     lines: dict[int, str]
     refused: list[int]
     both: dict[int, bool]
-    failing: list[tuple[Program, str]]
+    failing: list[tuple[RandomProgram, str]]
 
     def facts(self, gpu: Gpu, first: int, forms: int) -> dict[str, Any]:
         """What answers.json says."""
@@ -117,11 +117,11 @@ def _ask(gpu: Gpu, target: Path, prepared: list[_Ready]) -> _Outcome:
     both = {seed: same for ready in assembled for seed, same in ready.both.items()}
     into, out_of = room_for(gpu, recorded_programs([assembled[0].seeds[0]], target)) if assembled else (None, None)
     lines: dict[int, str] = {}
-    failing: list[tuple[Program, str]] = []
+    failing: list[tuple[RandomProgram, str]] = []
     for ready in assembled:
         programs = {p.name: p for p in recorded_programs(ready.seeds, target)}
-        found = asked(gpu, ready.code, programs, into, out_of)
-        for program, digest, ours, answers in zip(programs.values(), ready.digests, ready.ours, found, strict=True):
+        answered = run_kernels(gpu, ready.code, programs, into, out_of)
+        for program, digest, ours, answers in zip(programs.values(), ready.digests, ready.ours, answered, strict=True):
             lines[program.seed] = f"{program.seed} {digest} {digest_of(answers['-O3'])}"
             who = differing({**answers, "ours": ours})
             if who:
@@ -129,19 +129,19 @@ def _ask(gpu: Gpu, target: Path, prepared: list[_Ready]) -> _Outcome:
     return _Outcome(lines, refused, both, sorted(failing, key=lambda f: f[0].seed))
 
 
-def _answers_of(gpu: Gpu, program: Program) -> dict[str, np.ndarray]:
+def _answers_of(gpu: Gpu, program: RandomProgram) -> dict[str, np.ndarray]:
     """What a program gives at both levels, and on our machine."""
     code = {level: assemble(module([program]), level) for level in LEVELS}
     places = room_for(gpu, [program])
-    (found,) = asked(gpu, code, {program.name: program}, *places)
+    (answers,) = run_kernels(gpu, code, {program.name: program}, *places)
     gpu.free(*places)
-    return {"ours": answers_here([program], "exact")[0], **found}  # which need not compile each try
+    return {"ours": answers_here([program], "exact")[0], **answers}  # which need not compile each try
 
 
-def _reduce(gpu: Gpu, program: Program, who: str, seconds: float) -> tuple[Program, dict[str, Any]]:
+def _reduce(gpu: Gpu, program: RandomProgram, who: str, seconds: float) -> tuple[RandomProgram, dict[str, Any]]:
     """(the smallest program found that differs in the same way, what differing.json says of it)"""
 
-    def fails(smaller: Program) -> bool:
+    def fails(smaller: RandomProgram) -> bool:
         try:
             return differing(_answers_of(gpu, smaller)) == who
         except (subprocess.CalledProcessError, ValueError):  # a label that is no longer there
@@ -150,17 +150,19 @@ def _reduce(gpu: Gpu, program: Program, who: str, seconds: float) -> tuple[Progr
     small = reduced(program, fails, seconds)
     answers = _answers_of(gpu, small)
     entry = None  # of the register of ambiguities, to be named by who looks into it
-    told = {"seed": small.seed, "who": differing(answers), "text": module([small]), "entry": entry}
-    return small, {**told, "values": _values(answers)}
+    finding = {"seed": small.seed, "who": differing(answers), "text": module([small]), "entry": entry}
+    return small, {**finding, "values": _values(answers)}
 
 
-def _shown(small: Program) -> str:
+def _shown(small: RandomProgram) -> str:
     """The statements of a program and of the functions that it calls, on one line."""
     bodies = [flat(f.body) for f in small.functions if f"{f.name}," in flat(small.body)] + [flat(small.body)]
     return " // ".join(bodies).replace("\n", " ")
 
 
-def main(folder: str, count: int, first: int, reductions: int, seconds: float, where: Where = Where()) -> int:
+def main(
+    folder: str, count: int, first: int, reductions: int, seconds: float, where: WorkerOptions = WorkerOptions()
+) -> int:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     spelled = "\n".join([*names(), ""]).encode()
@@ -196,7 +198,7 @@ def main(folder: str, count: int, first: int, reductions: int, seconds: float, w
 @click.option("--reductions", default=12, show_default=True, help="Programs that differ which are made small, at most.")
 @click.option("--seconds", default=60.0, show_default=True, help="For making them small.")
 @where_options
-def command(folder: str, count: int, seed: int, reductions: int, seconds: float, where: Where) -> None:
+def command(folder: str, count: int, seed: int, reductions: int, seconds: float, where: WorkerOptions) -> None:
     """Put random programs to the GPU of this machine, and keep what it answers in FOLDER."""
     sys.exit(main(folder, count, seed, reductions, seconds, where))
 

@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import Case, Question, chunks, module_of, named
+from ptxspec.evidence.kernels.cases import Case, KernelQuestion, chunks, module_of, named
 from ptxspec_workshop.compare.expectations import Expectation, difference
-from ptxspec_workshop.record.families import Family
+from ptxspec_workshop.record.families import KernelFamily
 from ptxspec_workshop.record.machine_code import assembled_modules
 
 #: of how many rows of a case that differ the values are printed
 SHOWN = 6
 
 
-def room_for(gpu: Any, questions: Sequence[Question]) -> tuple[Any, Any]:
+def room_for(gpu: Any, questions: Sequence[KernelQuestion]) -> tuple[Any, Any]:
     """Device memory for the rows of `in` and of `out` of any of the questions."""
     size = max((launch.cells.nbytes for q in questions for launch in q.launches), default=1)
     return gpu.allocate(size), gpu.allocate(size)
 
 
-def asked(
-    gpu: Any, code: Mapping[str, bytes], questions: Mapping[str, Question], into: Any, out_of: Any
+def run_kernels(
+    gpu: Any, code: Mapping[str, bytes], questions: Mapping[str, KernelQuestion], into: Any, out_of: Any
 ) -> Iterator[dict[str, np.ndarray]]:
     """What the kernels of a module answer, by the level of the assembler, one after another. `code` is the module's machine code
     by level, `questions` are by the names of their kernels."""
@@ -52,7 +52,7 @@ def judged(case: Case, want: Expectation, got: Mapping[str, np.ndarray]) -> tupl
 
 
 def answers_of_gpu(
-    gpu: Any, family: Family, cases: Sequence[Case], profile: str
+    gpu: Any, family: KernelFamily, cases: Sequence[Case], profile: str
 ) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
     """(the answers at -O3 by the cases' names, the entries of those that differ)"""
     into, out_of = room_for(gpu, cases)
@@ -60,7 +60,7 @@ def answers_of_gpu(
     values: dict[str, np.ndarray] = {}
     differing = []
     for chunk, code in assembled_modules(chunks(cases), module_of):
-        answers = asked(gpu, code, named(chunk), into, out_of)
+        answers = run_kernels(gpu, code, named(chunk), into, out_of)
         for case, want, got in zip(chunk, expectations(chunk), answers, strict=True):
             values[case.name] = got["-O3"]
             entry, rows = judged(case, want, got)
@@ -77,7 +77,7 @@ def _print(entry: Mapping[str, Any], case: Case, want: Expectation, got: Mapping
             print(f"  {level}: {difference(case, int(i), want.ours, answer)}")
 
 
-def record(gpu: Any, family: Family, folder: Path, facts: Mapping[str, Any]) -> tuple[int, int]:
+def record(gpu: Any, family: KernelFamily, folder: Path, facts: Mapping[str, Any]) -> tuple[int, int]:
     """Put all cases of a family to a GPU, keep its answers in `folder`, and say (cases, those with differences). `gpu` is a
     driver.Gpu, `facts` say who answers, and under which profile."""
     values, differing = answers_of_gpu(gpu, family, family.every(), facts["profile"])

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from ptxspec.evidence.assembler import assemble, newest_ptxas, ptxas
 from ptxspec.evidence.kernels.former_modules import FORMER
-from ptxspec.evidence.kernels.instruction_kernels import TODAY, Kernel, module_for, names_sampler
+from ptxspec.evidence.kernels.instruction_kernels import TODAY, FormKernel, module_for, names_sampler
 from ptxspec.evidence.kernels.instruction_modules import module
 
 
 class Refusal(NamedTuple):
     """A kernel that ptxas does not accept, and what it says."""
 
-    kernel: Kernel
+    kernel: FormKernel
     message: str
 
 
@@ -30,32 +30,32 @@ def assembler_for(version: str, target: str) -> tuple[str, str]:
 TOGETHER = 500
 
 
-def refusals(kernels: Sequence[Kernel]) -> list[Refusal]:
+def refusals(kernels: Sequence[FormKernel]) -> list[Refusal]:
     """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
     are assembled in an older one, and those whose forms came later in a newer one, by a newer ptxas. Raises FileNotFoundError if
     there is none."""
-    found: list[Refusal] = []
+    result: list[Refusal] = []
     for apart in (False, True):
-        places: dict[tuple[str, str], list[Kernel]] = {}
-        for one in kernels:
-            if one.form.removal is None and names_sampler(one) is apart:
-                places.setdefault(module_for(one.form), []).append(one)
-        for place, own in places.items():
-            found += _refusals(own, *place)
+        places: dict[tuple[str, str], list[FormKernel]] = {}
+        for kernel in kernels:
+            if kernel.form.removal is None and names_sampler(kernel) is apart:
+                places.setdefault(module_for(kernel.form), []).append(kernel)
+        for place, members in places.items():
+            result += _refusals(members, *place)
     for gone, place in FORMER.items():
-        found += _refusals([k for k in kernels if k.form.removal == gone], *place)
-    return found
+        result += _refusals([k for k in kernels if k.form.removal == gone], *place)
+    return result
 
 
-def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+def _refusals(kernels: Sequence[FormKernel], version: str, target: str) -> list[Refusal]:
     """Those of all modules that hold these kernels: ptxas takes longer for each kernel the more of them a module has."""
     parts = (kernels[i : i + TOGETHER] for i in range(0, len(kernels), TOGETHER))
     return [refusal for part in parts for refusal in _refusals_of_module(part, version, target)]
 
 
-def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+def _refusals_of_module(kernels: Sequence[FormKernel], version: str, target: str) -> list[Refusal]:
     """It stops at many errors, so a module with refused kernels is assembled again without them."""
-    found: list[Refusal] = []
+    result: list[Refusal] = []
     remaining, by, arch = list(kernels), *assembler_for(version, target)
     while remaining:
         text = module(remaining, version, target)
@@ -64,8 +64,8 @@ def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) ->
             break
         ends = []
         line = module([], version, target).count("\n") - 1
-        for one in remaining:
-            line += one.text.count("\n") + 1
+        for kernel in remaining:
+            line += kernel.text.count("\n") + 1
             ends.append(line)
         refused: dict[int, str] = {}
         for number, message in errors:
@@ -73,6 +73,6 @@ def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) ->
             if index is None:
                 raise RuntimeError(f"ptxas: line {number}: {message}")
             refused.setdefault(index, message)
-        found += [Refusal(remaining[i], message) for i, message in refused.items()]
+        result += [Refusal(remaining[i], message) for i, message in refused.items()]
         remaining = [k for i, k in enumerate(remaining) if i not in refused]
-    return found
+    return result

@@ -59,7 +59,7 @@ def _answers(folder: str, text: str, data: bytes, digest: str) -> Answers:
     with np.load(io.BytesIO(data)) as stored:
         by_size = {int(name[1:]): stored[name] for name in stored.files if name != "columns"}
         columns = [by_size[size][start : start + count] for size, start, count in stored["columns"].tolist()]
-    values = {form: np.stack([columns[i] for i in own], axis=1) for form, own in facts["forms"].items()}
+    values = {form: np.stack([columns[i] for i in indices], axis=1) for form, indices in facts["forms"].items()}
     for array in values.values():
         array.flags.writeable = False  # there is one of it
     return Answers(facts, values)

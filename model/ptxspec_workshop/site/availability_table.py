@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptxspec.language.forms import Form
-from ptxspec.literate.notation import Slot, SyntaxLine
-from ptxspec_workshop.site.modifier_links import Place, place
+from ptxspec.literate.notation import ModifierSlot, SyntaxLine
+from ptxspec_workshop.site.modifier_links import LinkTarget, place
 from ptxspec_workshop.site.pages import forms
 
 Since = tuple[tuple[int, int], int]
@@ -19,8 +19,8 @@ Since = tuple[tuple[int, int], int]
 
 def lines(module: str) -> list[SyntaxLine]:
     """The syntax lines of a page, in its order."""
-    found = {form.syntax.line: form.syntax for form in forms(module)}
-    return [found[line] for line in sorted(found)]
+    by_line = {form.syntax.line: form.syntax for form in forms(module)}
+    return [by_line[line] for line in sorted(by_line)]
 
 
 def earliest(module: str) -> Since:
@@ -30,8 +30,8 @@ def earliest(module: str) -> Since:
 
 def latest(module: str) -> Since:
     """The version from which all forms of the page exist, and the target."""
-    found = [form.availability for form in forms(module)]
-    return max(version for version, _ in found), max(target for _, target in found)
+    availabilities = [form.availability for form in forms(module)]
+    return max(version for version, _ in availabilities), max(target for _, target in availabilities)
 
 
 def version(since: Since) -> str:
@@ -46,7 +46,7 @@ class Modifier(NamedTuple):
 
     name: str
     values: dict[str, Since]
-    places: dict[str, Place]
+    places: dict[str, LinkTarget]
     without: str
     hint: bool
 
@@ -57,14 +57,14 @@ REQUIRED = "required"
 OR = " or "
 
 
-def _since(form: Form, slot: Slot, option: str, own: Since) -> Since:
+def _since(form: Form, slot: ModifierSlot, option: str, form_since: Since) -> Since:
     """Since when there is a form with a modifier: `own` is since when there is the form itself."""
     if not slot.hint:
-        return own
+        return form_since
     return form.definition.availability({**form.modifiers, slot.name: option if slot.is_set else True})
 
 
-def _without(form: Form, slot: Slot) -> str:
+def _without(form: Form, slot: ModifierSlot) -> str:
     """What a form has in place of an optional modifier, where its definition says so."""
     if slot.hint:  # of one member alone, that is what is so without it
         return f".{slot.options[0]}" if slot.is_set and len(slot.options) == 1 else ""
@@ -76,12 +76,12 @@ def _without(form: Form, slot: Slot) -> str:
     return default if default not in slot.options else f".{default}"
 
 
-def _name(slot: Slot, option: str) -> str:
+def _name(slot: ModifierSlot, option: str) -> str:
     """The name of a modifier: of its set, or its own where there is none."""
     return f".{slot.name}" if slot.is_set and "_or_" not in slot.name else f".{option}"
 
 
-def _given(form: Form, slot: Slot) -> tuple[str, ...]:
+def _given(form: Form, slot: ModifierSlot) -> tuple[str, ...]:
     """The values that a form has for a slot: all that a hint may have."""
     if slot.hint:
         return slot.options
@@ -93,15 +93,15 @@ def _given(form: Form, slot: Slot) -> tuple[str, ...]:
 def modifiers(module: str) -> list[Modifier]:
     """The modifiers of a page, in the order of its lines."""
     values: dict[str, dict[str, Since]] = {}
-    places: dict[str, dict[str, Place]] = {}
+    places: dict[str, dict[str, LinkTarget]] = {}
     without: dict[str, set[str]] = {}
     hints: dict[str, bool] = {}
     having: Counter[str] = Counter()
     for form in forms(module):
-        path, own = Path(form.definition.path), form.availability
+        path, form_since = Path(form.definition.path), form.availability
         for slot in form.syntax.slots:
             for option in _given(form, slot):
-                name, since = _name(slot, option), _since(form, slot, option, own)
+                name, since = _name(slot, option), _since(form, slot, option, form_since)
                 known = values.setdefault(name, {})
                 known[f".{option}"] = min(known.get(f".{option}", since), since)
                 explained = place(path, f".{option}", name, form.definition.name)
@@ -110,12 +110,12 @@ def modifiers(module: str) -> list[Modifier]:
             having.update({_name(slot, o) for o in _given(form, slot) if not slot.hint})
             if slot.optional or slot.hint:
                 without.setdefault(_name(slot, slot.options[0]), set()).add(_without(form, slot))
-    found = []
+    rows = []
     for name, options in values.items():
-        said = without.get(name, set()) - {""}
-        absent = REQUIRED if having[name] == len(forms(module)) else OR.join(sorted(said))
-        found.append(Modifier(name, options, places[name], absent, hints[name]))
-    return found
+        defaults = without.get(name, set()) - {""}
+        absent = REQUIRED if having[name] == len(forms(module)) else OR.join(sorted(defaults))
+        rows.append(Modifier(name, options, places[name], absent, hints[name]))
+    return rows
 
 
 def html_of(module: str, docname: str) -> str:
@@ -126,16 +126,16 @@ def html_of(module: str, docname: str) -> str:
         since: dict[Since, list[str]] = {}
         for value, first in modifier.values.items():
             since.setdefault(first, []).append(value)
-        told = []
+        availability = []
         for first, those in sorted(since.items()):
             names = "" if len(those) == len(modifier.values) else f"{_codes(those)}: "
-            told.append(f"{names}PTX {version(first)}, sm_{first[1]}")
+            availability.append(f"{names}PTX {version(first)}, sm_{first[1]}")
         values = _links(modifier.places, docname)
         single = list(modifier.values) == [modifier.name]
         name = values if single else _codes([modifier.name])
         name += " <small>hint</small>" if modifier.hint else ""
         absent = OR.join(_codes([w]) if w.startswith(".") else html.escape(w) for w in modifier.without.split(OR))
-        rows.append([name, "" if single else values, absent, "<br>".join(told)])
+        rows.append([name, "" if single else values, absent, "<br>".join(availability)])
     if not rows:
         return ""
     heads = ["Modifier", "One of", "If left out", "Since"]
@@ -148,7 +148,7 @@ def html_of(module: str, docname: str) -> str:
     )
 
 
-def _links(places: dict[str, Place], docname: str) -> str:
+def _links(places: dict[str, LinkTarget], docname: str) -> str:
     """Modifiers, each a link to where it is explained."""
     return " ".join(
         f'<a href="{where.seen_from(docname)}"><code>{html.escape(value)}</code></a>' for value, where in places.items()

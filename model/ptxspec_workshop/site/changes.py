@@ -26,7 +26,7 @@ from ptxspec_workshop.site.pages import code, forms, table
 _NAMED = 4
 
 
-class Change(NamedTuple):
+class EditionChange(NamedTuple):
     """What is so in modules of an edition, for these forms: they have `implied` modifiers without spelling them, or do not exist
     (`gone`), or the entry `slug` of the register of ambiguities tells what they mean."""
 
@@ -39,38 +39,44 @@ class Change(NamedTuple):
     slug: str = ""
 
 
-def changes(module: str) -> list[Change]:
+def changes(module: str) -> list[EditionChange]:
     """What changed for the forms of a page, the earliest first."""
-    own = forms(module)
-    found = [c for definition in pages.definitions(module) for c in _changes(definition, _of(definition, own))]
-    return sorted(found, key=lambda c: (c.edition.since, c.edition.before or (0, 0), c.edition.target, c.line, c.forms))
+    module_forms = forms(module)
+    result = [
+        c for definition in pages.definitions(module) for c in _changes(definition, _of(definition, module_forms))
+    ]
+    return sorted(
+        result, key=lambda c: (c.edition.since, c.edition.before or (0, 0), c.edition.target, c.line, c.forms)
+    )
 
 
-def _of(definition: Definition, own: Iterable[Form]) -> list[Form]:
-    return [form for form in own if form.definition is definition]
+def _of(definition: Definition, page_forms: Iterable[Form]) -> list[Form]:
+    return [form for form in page_forms if form.definition is definition]
 
 
-def _changes(definition: Definition, own: list[Form]) -> Iterator[Change]:
+def _changes(definition: Definition, page_forms: list[Form]) -> Iterator[EditionChange]:
     place = Path(definition.path), definition.line
     for rule in definition.implications:
         concerned = (
-            f for f in own if rule.concerns(f.modifiers) and {s.name for s in f.syntax.slots} >= rule.modifiers.keys()
+            f
+            for f in page_forms
+            if rule.concerns(f.modifiers) and {s.name for s in f.syntax.slots} >= rule.modifiers.keys()
         )
         words = "".join(f".{name if value is True else value}" for name, value in rule.modifiers.items())
-        yield Change(rule.edition, _mnemonics(concerned), *place, implied=words)
+        yield EditionChange(rule.edition, _mnemonics(concerned), *place, implied=words)
     for removal in definition.removals:
-        gone = _mnemonics(f for f in own if f.removal == (removal.since, removal.target))
-        yield Change(Edition(since=removal.since, target=removal.target), gone, *place, gone=True)
-    asked: dict[tuple[str, Edition], list[Form]] = {}
-    for form in own:
+        gone = _mnemonics(f for f in page_forms if f.removal == (removal.since, removal.target))
+        yield EditionChange(Edition(since=removal.since, target=removal.target), gone, *place, gone=True)
+    questions: dict[tuple[str, Edition], list[Form]] = {}
+    for form in page_forms:
         for question in form.changes:
-            asked.setdefault(question, []).append(form)
-    for (slug, edition), concerned_forms in asked.items():
-        yield Change(edition, _mnemonics(concerned_forms), *place, slug=slug)
+            questions.setdefault(question, []).append(form)
+    for (slug, edition), concerned_forms in questions.items():
+        yield EditionChange(edition, _mnemonics(concerned_forms), *place, slug=slug)
 
 
-def _mnemonics(own: Iterable[Form]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(form.mnemonic for form in own))
+def _mnemonics(concerned: Iterable[Form]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(form.mnemonic for form in concerned))
 
 
 def markdown(module: str, register: dict[str, Entry]) -> str:
@@ -78,26 +84,26 @@ def markdown(module: str, register: dict[str, Entry]) -> str:
     head, caption = ["In modules", "Forms", "What is so there"], "Where the version or the target decides"
     if forms(module):
         return table(head, [[_when(c), _names(c), _what(c, register)] for c in changes(module)], caption)
-    found = sorted(
+    ordered = sorted(
         (c for other in pages.with_forms() for c in changes(other)),
         key=lambda c: (c.edition.since, c.edition.before or (0, 0), c.edition.target, c.forms),
     )
-    rows = [[_when(c), _names(c, pages.docname_of(c.page)), _what(c, register)] for c in found]
+    rows = [[_when(c), _names(c, pages.docname_of(c.page)), _what(c, register)] for c in ordered]
     return table(head, rows, f"{caption}, in all instructions")
 
 
-def _when(change: Change) -> str:
+def _when(change: EditionChange) -> str:
     return str(change.edition)
 
 
-def _names(change: Change, docname: str = "") -> str:
+def _names(change: EditionChange, docname: str = "") -> str:
     named = change.forms if len(change.forms) <= _NAMED else change.forms[: _NAMED - 1]
     shown = ", ".join(f"[{code(f)}](/{docname}.md)" if docname else code(f) for f in named)
     more = len(change.forms) - len(named)
     return f"{shown} and {more} more" if more else shown
 
 
-def _what(change: Change, register: dict[str, Entry]) -> str:
+def _what(change: EditionChange, register: dict[str, Entry]) -> str:
     if change.implied:
         return f"mean the forms with {code(change.implied)}"
     if change.gone:
@@ -109,15 +115,15 @@ def _what(change: Change, register: dict[str, Entry]) -> str:
 # What the text says of it ----------------------------------------------------------------------------------------------
 
 
-def unmentioned(change: Change, root: Path = DOCUMENTS) -> list[str]:
+def unmentioned(change: EditionChange, root: Path = DOCUMENTS) -> list[str]:
     """The versions and targets at which a change begins or ends and of which no text tells: its page, a page whose definitions
     that one takes, or an entry of the register that it refers to; for a sentence that was settled, the entry alone."""
     entries = _entries(root)
     if change.slug:
         text = entries.get(change.slug, "")
     else:
-        own = _prose(change.page)
-        text = own + "".join(entries.get(number, "") for number in re.findall(r"AMB-\d{3}", own))
+        prose = _prose(change.page)
+        text = prose + "".join(entries.get(number, "") for number in re.findall(r"AMB-\d{3}", prose))
         module = pages.module_of(pages.docname_of(change.page))
         text += "".join(_prose(path) for path in finder.sources([module]) if path != change.page)
     marks = [shown(v) for v in change.edition.versions] + [f"sm_{t}" for t in change.edition.targets]
@@ -133,10 +139,10 @@ def _prose(path: Path) -> str:
 def _entries(root: Path) -> dict[str, str]:
     """The text of each entry of the register, by its number and its names."""
     register = (root / f"{REGISTER}.md").read_text("utf-8")
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for text in re.split(r"^## ", register, flags=re.M)[1:]:
-        found |= dict.fromkeys(text.partition("\n")[0].split(), text)
-    return found
+        texts |= dict.fromkeys(text.partition("\n")[0].split(), text)
+    return texts
 
 
 def unknown(edition: Edition) -> list[str]:
@@ -148,23 +154,23 @@ def unknown(edition: Edition) -> list[str]:
 
 def complaints() -> list[str]:
     """What is wrong with the changes of all pages: each as document:line and a message."""
-    found = []
+    problems = []
     for module in pages.with_forms():
         for change in changes(module):
             where = f"{page_name(str(change.page))}:{change.line}"
-            told = f"the register's entry {change.slug}" if change.slug else "the page"
-            found += [f"{where}: no text tells of {mark}; {told} should" for mark in unmentioned(change)]
-            found += [f"{where}: there is no {mark}" for mark in unknown(change.edition)]
+            mentions = f"the register's entry {change.slug}" if change.slug else "the page"
+            problems += [f"{where}: no text tells of {mark}; {mentions} should" for mark in unmentioned(change)]
+            problems += [f"{where}: there is no {mark}" for mark in unknown(change.edition)]
             if not change.forms:
-                found.append(f"{where}: a change that concerns no form")
-    return found
+                problems.append(f"{where}: a change that concerns no form")
+    return problems
 
 
 def main() -> int:
     """Complain; the exit status is 1 if there was something to complain of."""
-    found = complaints()
-    print("".join(f"{line}\n" for line in found), end="")
-    return int(bool(found))
+    problems = complaints()
+    print("".join(f"{line}\n" for line in problems), end="")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ _LINE = re.compile(r'(<span id="L-(\d+)">)([^\n]*)')
 _NAME = re.compile(r'<span class="(n|nf|nc|nd|nb)">(@?)([A-Za-z_]\w*)</span>')
 
 
-class Names(NamedTuple):
+class PageNames(NamedTuple):
     """Where each name that is bound on a page leads (a document, a target), by line the names that are used, and those that are
     defined."""
 
@@ -37,23 +37,23 @@ def documents() -> dict[str, str]:
     return {name: docname_of(path) for name, path in finder.pages("ptxspec.spec")}
 
 
-def names(root: Path, docname: str) -> Names:
+def names(root: Path, docname: str) -> PageNames:
     """What the Python of a document names."""
     path = root / f"{docname}.md"
     text = path.read_text("utf-8")
     tree = ast.parse(blanked(text, parse(text, path)))
-    found = Names({}, {}, {})
+    result = PageNames({}, {}, {})
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module:
             for alias in statement.names:
                 target = _imported(statement.module, alias.name)
                 if target is not None:
-                    found.targets[alias.asname or alias.name] = target
+                    result.targets[alias.asname or alias.name] = target
         for name, line in _bound(statement):
-            found.targets.setdefault(name, (docname, f"def-{name}"))
-            found.defined.setdefault(line, set()).add(name)
-    _Uses(found).visit(tree)
-    return found
+            result.targets.setdefault(name, (docname, f"def-{name}"))
+            result.defined.setdefault(line, set()).add(name)
+    _Uses(result).visit(tree)
+    return result
 
 
 def _imported(module: str, name: str) -> tuple[str, str] | None:
@@ -77,17 +77,17 @@ def _bound(statement: ast.stmt) -> list[tuple[str, int]]:
 class _Uses(ast.NodeVisitor):
     """Notes the names that mean what the page binds at its margin: those that no function around them binds."""
 
-    def __init__(self, found: Names):
-        self.found = found
+    def __init__(self, page_names: PageNames):
+        self.names = page_names
         self.local: list[set[str]] = []
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for outside in (*node.decorator_list, *filter(None, [node.returns, *(a.annotation for a in _arguments(node))])):
             self.visit(outside)
-        own = {a.arg for a in _arguments(node)}
-        own |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        own |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
-        self.local.append(own)
+        local = {a.arg for a in _arguments(node)}
+        local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        local |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
+        self.local.append(local)
         for inside in (*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body):
             self.visit(inside)
         self.local.pop()
@@ -95,10 +95,10 @@ class _Uses(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if (
             isinstance(node.ctx, ast.Load)
-            and node.id in self.found.targets
-            and not any(node.id in own for own in self.local)
+            and node.id in self.names.targets
+            and not any(node.id in local for local in self.local)
         ):
-            self.found.used.setdefault(node.lineno, set()).add(node.id)
+            self.names.used.setdefault(node.lineno, set()).add(node.id)
 
 
 def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
@@ -106,22 +106,22 @@ def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
     return [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
 
 
-def linked(body: str, page: str, found: Names) -> str:
+def linked(body: str, page: str, page_names: PageNames) -> str:
     """A page's HTML with links at names, and a target at each definition."""
 
     def line(match: re.Match[str]) -> str:
         number = int(match[2])
-        used, defined = found.used.get(number, set()), found.defined.get(number, set())
-        told: set[str] = set()
+        used, defined = page_names.used.get(number, set()), page_names.defined.get(number, set())
+        anchored: set[str] = set()
 
         def name(token: re.Match[str]) -> str:
             word = token[3]
-            if word in defined and word not in told:
-                told.add(word)
+            if word in defined and word not in anchored:
+                anchored.add(word)
                 return f'<span class="{token[1]}" id="def-{word}">{word}</span>'
             if word not in used:
                 return token[0]
-            where = address(*found.targets[word], page)
+            where = address(*page_names.targets[word], page)
             return f'{token[2]}<a class="{token[1]}" href="{where}">{word}</a>'
 
         return match[1] + _NAME.sub(name, match[3])

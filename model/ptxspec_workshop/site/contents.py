@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.literate.documents import parse
 from ptxspec_workshop.site import evidence_section, identity_tables
-from ptxspec_workshop.site.identity_tables import Judge
+from ptxspec_workshop.site.identity_tables import VerdictSource
 from ptxspec_workshop.site.pages import definitions, forms, gap, module_of, table
 
 #: the order of the manual; what is not named here comes after it, in the order of the alphabet
@@ -65,7 +65,7 @@ ORDER = {
 }
 
 
-class Entry(NamedTuple):
+class ContentsEntry(NamedTuple):
     """A page of a folder, or a folder in it by its first page: a document's name."""
 
     docname: str
@@ -76,24 +76,24 @@ class Entry(NamedTuple):
         return self.docname.rsplit("/", 1)[0]
 
 
-def children(root: Path, folder: str, excluded: Callable[[str], bool] = lambda docname: False) -> list[Entry]:
+def children(root: Path, folder: str, excluded: Callable[[str], bool] = lambda docname: False) -> list[ContentsEntry]:
     """What a folder of the source tree holds, in reading order. A folder without a first page stands for its pages."""
     place = root / folder
-    found: dict[str, list[Entry]] = {}
+    entries: dict[str, list[ContentsEntry]] = {}
     for path in sorted(place.iterdir()) if place.is_dir() else ():
         name = f"{folder}/{path.stem}"
         if path.is_dir() and not path.name.startswith((".", "_")):
             name = f"{folder}/{path.name}"
             first = next((n for n in ("index", "README") if (path / f"{n}.md").is_file()), None)
             if first is None:
-                found[path.name] = children(root, name, excluded)
+                entries[path.name] = children(root, name, excluded)
             elif not excluded(f"{name}/{first}"):
-                found[path.name] = [Entry(f"{name}/{first}", True)]
+                entries[path.name] = [ContentsEntry(f"{name}/{first}", True)]
         elif path.suffix == ".md" and not excluded(name):
-            found[path.stem] = [Entry(name, False)]
+            entries[path.stem] = [ContentsEntry(name, False)]
     order = ORDER.get(folder, ("index",))
-    ranked = sorted(found, key=lambda n: (order.index(n) if n in order else len(order), n))
-    return [entry for name in ranked for entry in found[name]]
+    ranked = sorted(entries, key=lambda n: (order.index(n) if n in order else len(order), n))
+    return [entry for name in ranked for entry in entries[name]]
 
 
 def pages_below(root: Path, folder: str) -> list[str]:
@@ -109,7 +109,7 @@ def summary(root: Path, docname: str) -> tuple[str, str]:
     return document.title, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", document.summary).replace("|", "\\|")
 
 
-def listing(root: Path, folder: str, entries: Iterable[Entry]) -> str:
+def listing(root: Path, folder: str, entries: Iterable[ContentsEntry]) -> str:
     """A table of a folder's pages with their summaries, and how many forms each defines where any does."""
     rows = []
     count = 0
@@ -133,30 +133,32 @@ def listing(root: Path, folder: str, entries: Iterable[Entry]) -> str:
 
 def chapters(root: Path) -> list[tuple[str, str, list[str]]]:
     """(title, first page, pages) of every chapter, those of the instructions one by one."""
-    found = []
+    rows = []
     for entry in children(root, "spec"):
         inner = children(root, "spec/instructions") if entry.docname == "spec/instructions/index" else [entry]
-        for one in inner:
-            if one.docname not in ("spec/index", "spec/instructions/index"):
-                below = (pages_below(root, one.folder) if one.is_folder else []) or [one.docname]
-                found.append((summary(root, one.docname)[0], one.docname, below))
-    return found
+        for child in inner:
+            if child.docname not in ("spec/index", "spec/instructions/index"):
+                below = (pages_below(root, child.folder) if child.is_folder else []) or [child.docname]
+                rows.append((summary(root, child.docname)[0], child.docname, below))
+    return rows
 
 
-def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
+def _verdicts(modules: list[str] | None, judge: VerdictSource) -> list[str]:
     """How many identities are proved and how many refuted, of those that use forms of some pages, or of all; and how many were
     not run, or are as no page states it."""
     known = identity_tables.identities()
-    own = known if modules is None else [i for i in known if any(identity_tables.mentions(i, m) for m in modules)]
-    found = Counter(judge.status(i) for i in own)
-    held = found["proved"] + found["exhausted"]
-    not_run = found[identity_tables.UNCHECKED]
-    unsettled = sum(found.values()) - held - found["refuted"] - not_run
+    identities = (
+        known if modules is None else [i for i in known if any(identity_tables.mentions(i, m) for m in modules)]
+    )
+    statuses = Counter(judge.status(i) for i in identities)
+    held = statuses["proved"] + statuses["exhausted"]
+    not_run = statuses[identity_tables.UNCHECKED]
+    unsettled = sum(statuses.values()) - held - statuses["refuted"] - not_run
     more = ([gap(f"{unsettled} unsettled")] if unsettled else []) + ([f"{not_run} not run"] if not_run else [])
-    return [str(held), " ".join([str(found["refuted"]), *(f"<small>{m}</small>" for m in more)])]
+    return [str(held), " ".join([str(statuses["refuted"]), *(f"<small>{m}</small>" for m in more)])]
 
 
-def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
+def front(root: Path, rows: list[dict[str, Any]] | None, judge: VerdictSource) -> str:
     """The ledger: what there is of every chapter, and what is missing."""
     head = ["Chapter", "Pages", "Definitions", "Forms", "Proved", "Refuted", "Lacking evidence"]
     body = []
@@ -182,10 +184,10 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
     last = [str(total[k]) for k in ("pages", "definitions", "forms")]
     last += _verdicts(None, judge)
     last.append(_lacking(total))
-    found = table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")
+    summary_table = table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")
     if not rows:
-        return found
-    return "\n".join([found, evidence_section.unanswered(rows), evidence_section.when(rows, judge.dates)])
+        return summary_table
+    return "\n".join([summary_table, evidence_section.unanswered(rows), evidence_section.when(rows, judge.dates)])
 
 
 def _lacking(counts: Mapping[str, int]) -> str:

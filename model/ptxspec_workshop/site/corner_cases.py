@@ -49,7 +49,7 @@ class RowError(ValueError):
         self.line = line
 
 
-class Case(NamedTuple):
+class CornerCase(NamedTuple):
     """One row: operand patterns, for each result its bits or the freedom's term, and what the row brings about."""
 
     operands: tuple[int, ...]
@@ -115,9 +115,9 @@ def representatives(candidates: Sequence[Form], most: int = _FORMS) -> list[Form
     widest = max(map(width, candidates), default=0)
 
     def traits(form: Form) -> set[Any]:
-        found = {trait(k, v) for k, v in form.modifiers.items()}
+        modifier_traits = {trait(k, v) for k, v in form.modifiers.items()}
         types = tuple((k, v.is_float) for k, v in form.modifiers.items() if isinstance(v, Type))
-        return found | {types} | ({"widest"} if width(form) == widest else set())
+        return modifier_traits | {types} | ({"widest"} if width(form) == widest else set())
 
     chosen: list[Form] = []
     seen: set[Any] = set()
@@ -224,7 +224,7 @@ def _class(result: Any, type: Type) -> Any:
     return result if result in (0, 1, 2 * top - 1, top, top - 1) else ("other", result >> (type.width - 1))
 
 
-def case(meaning: Meaning, row: Sequence[int]) -> Case:
+def case(meaning: Meaning, row: Sequence[int]) -> CornerCase:
     """The results on one row of operands."""
     typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs_of(meaning), row, strict=True)}
     events: set[Any] = set()
@@ -240,7 +240,7 @@ def case(meaning: Meaning, row: Sequence[int]) -> Case:
         if isinstance(result, int) and result and result not in row:
             events.add(("new", number, result))
         results.append(result)
-    return Case(tuple(row), tuple(results), frozenset(events))
+    return CornerCase(tuple(row), tuple(results), frozenset(events))
 
 
 def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
@@ -248,28 +248,28 @@ def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
     return sum(v.bit_length() for v, t in zip(row, types, strict=True) if not t.is_float)
 
 
-def telling(meaning: Meaning, seed: str, given: Sequence[Case] = ()) -> list[Case]:
+def telling(meaning: Meaning, seed: str, given: Sequence[CornerCase] = ()) -> list[CornerCase]:
     """The rows of a table: those that the page asks for, in its order, and where they are few others that bring about something
     new. Of these the ones with an open result come last."""
     if len(given) >= ASKED:
         return list(given)
     types = [t for _, t in inputs(meaning)]
-    asked = {one.operands for one in given}
-    rest = [case(meaning, row) for row in candidates(types, seed) if row not in asked]
-    seen: set[Any] = {event for one in given for event in one.events}
-    chosen: list[Case] = []
+    given_operands = {candidate.operands for candidate in given}
+    rest = [case(meaning, row) for row in candidates(types, seed) if row not in given_operands]
+    seen: set[Any] = {event for candidate in given for event in candidate.events}
+    chosen: list[CornerCase] = []
 
-    def gain(one: Case) -> int:
-        return sum(_WEIGHTS.get(event[0], 1) for event in one.events - seen)
+    def gain(candidate: CornerCase) -> int:
+        return sum(_WEIGHTS.get(event[0], 1) for event in candidate.events - seen)
 
     while rest and len(given) + len(chosen) < MOST_ROWS:
-        best = max(rest, key=lambda one: (gain(one), -_effort(one.operands, types)))
+        best = max(rest, key=lambda candidate: (gain(candidate), -_effort(candidate.operands, types)))
         if all(event[0] in ("value", "new") for event in best.events - seen) and len(given) + len(chosen) >= _ENOUGH:
             break
         chosen.append(best)
         seen |= best.events
         rest.remove(best)
-    return [*given, *sorted(chosen, key=lambda one: (one.is_open, one.operands))]
+    return [*given, *sorted(chosen, key=lambda candidate: (candidate.is_open, candidate.operands))]
 
 
 # What the table says ---------------------------------------------------------------------------------------------------
@@ -281,16 +281,16 @@ def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
     spelled: list[str] = []
     for operand in form.destinations:
         spelled += [operand.name] + ([operand.second] if operand.second else [])
-    found = []
+    named = []
     for name, result in zip(spelled, meaning.results, strict=False):
         several = len(result.values) > 1
-        found += [(f"{name}.{i}" if several else name, result.type) for i in range(len(result.values))]
+        named += [(f"{name}.{i}" if several else name, result.type) for i in range(len(result.values))]
     cell = meaning.effect
     if isinstance(cell, Update):
-        found += [("new" if cell.count == 1 else f"new.{i}", cell.type) for i in range(cell.count)]
+        named += [("new" if cell.count == 1 else f"new.{i}", cell.type) for i in range(cell.count)]
     if meaning.carry is not None:
-        found.append((CONDITION_CODE, TYPES["pred"]))
-    return found
+        named.append((CONDITION_CODE, TYPES["pred"]))
+    return named
 
 
 def _cell(bits: int, type: Type) -> str:
@@ -309,30 +309,30 @@ def _chosen(meaning: Meaning, number: int, row: Sequence[int]) -> Iterable[tuple
             continue
 
 
-def form_table(form: Form, rows: Iterable[Case], register: dict[str, Entry]) -> str:
+def form_table(form: Form, rows: Iterable[CornerCase], register: dict[str, Entry]) -> str:
     """The Markdown table of one form."""
     meaning = form.meaning()
     sources, targets = inputs(meaning), destinations(form, meaning)
     head = [f"{code(n)} {code(str(t))}" for n, t in sources] + [f"result {code(n)} {code(str(t))}" for n, t in targets]
     body = []
-    for one in rows:
-        cells = [_cell(v, t) for v, (_, t) in zip(one.operands, sources, strict=True)]
-        for number, (result, (_, type)) in enumerate(zip(one.results, targets, strict=True)):
+    for row in rows:
+        cells = [_cell(v, t) for v, (_, t) in zip(row.operands, sources, strict=True)]
+        for number, (result, (_, type)) in enumerate(zip(row.results, targets, strict=True)):
             if isinstance(result, int):
                 cells.append(f"**{_cell(result, type)}**" if type.kind == "pred" else _cell(result, type))
                 continue
             kind = result.attrs[2]
             text = f"*{kind}:* {entry(register, result.attrs[0], form.page).link}"
-            for profile, bits, of in _chosen(meaning, number, one.operands):
+            for profile, bits, of in _chosen(meaning, number, row.operands):
                 text += f" <small>{profile}:</small> {_cell(bits, of)}"
             cells.append(text)
         body.append(cells)
     return table(head, body, code(str(form)).replace("\\|", "|"))
 
 
-def asked_for(lines: Sequence[str], candidates: Sequence[Form]) -> dict[str, tuple[Form, list[tuple[int, ...]]]]:
+def requested_rows(lines: Sequence[str], candidates: Sequence[Form]) -> dict[str, tuple[Form, list[tuple[int, ...]]]]:
     """The rows that a page asks for, by form: lines `mnemonic: a=1 b=0x80`, or a mnemonic alone. Raises RowError."""
-    found: dict[str, tuple[Form, list[tuple[int, ...]]]] = {}
+    rows_of: dict[str, tuple[Form, list[tuple[int, ...]]]] = {}
     for number, line in enumerate(lines):
         mnemonic, _, operands = line.partition(":")
         if not line.strip():
@@ -348,35 +348,35 @@ def asked_for(lines: Sequence[str], candidates: Sequence[Form]) -> dict[str, tup
         form = fitting[0]
         if not is_pure(form):
             raise RowError(number, f"what {form.mnemonic} does is no function of its operands")
-        rows = found.setdefault(str(form), (form, []))[1]
+        rows = rows_of.setdefault(str(form), (form, []))[1]
         if given:
             try:
                 rows.append(tuple(parsed(given[n], t) for n, t in inputs(form.meaning())))
             except ValueError as error:
                 raise RowError(number, str(error)) from None
-    return found
+    return rows_of
 
 
 def markdown(module: str, lines: Sequence[str], register: dict[str, Entry]) -> str:
     """The tables of a page: representative forms of each of its definitions and opcodes, then the rows that the page asks for."""
-    asked = asked_for(lines, forms(module))
+    requested = requested_rows(lines, forms(module))
     shown: dict[str, Form] = {}
-    own_opcodes = dict.fromkeys(f.syntax.opcode for f in sorted(forms(module), key=lambda f: f.syntax.line))
+    opcodes = dict.fromkeys(f.syntax.opcode for f in sorted(forms(module), key=lambda f: f.syntax.line))
     groups = [
         [f for f in forms(module) if f.definition is d and f.syntax.opcode == opcode and is_pure(f)]
         for d in definitions(module)
-        for opcode in own_opcodes
+        for opcode in opcodes
     ]
     groups = [g for g in groups if g and not all(map(is_copy, g))] or [g for g in groups if g]
-    of_page = _FORMS_OF_PAGE * min(2, len(own_opcodes))
+    of_page = _FORMS_OF_PAGE * min(2, len(opcodes))
     most = max(1, min(_FORMS, of_page // max(1, len(groups))))
-    for own in groups:
-        wanted = {name: form for name, (form, _) in asked.items() if form in own}
-        shown |= wanted or {str(f): f for f in representatives(own, most)}
-    shown |= {name: form for name, (form, _) in asked.items() if name not in shown}
+    for members in groups:
+        wanted = {name: form for name, (form, _) in requested.items() if form in members}
+        shown |= wanted or {str(f): f for f in representatives(members, most)}
+    shown |= {name: form for name, (form, _) in requested.items() if name not in shown}
     if not shown:
         return "What these forms do is no function of their operands' values alone, so there is no table of it here.\n"
-    return "\n".join(_table_of(form, asked.get(name, (form, []))[1], register) for name, form in shown.items())
+    return "\n".join(_table_of(form, requested.get(name, (form, []))[1], register) for name, form in shown.items())
 
 
 def _table_of(form: Form, rows: list[tuple[int, ...]], register: dict[str, Entry]) -> str:

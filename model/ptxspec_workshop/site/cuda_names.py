@@ -58,44 +58,46 @@ class CudaName(NamedTuple):
 
 def read(text: str, line: int, page: str) -> list[CudaName]:
     """The names of a fence whose first line is the page's line `line`. Raises DocumentError for a line that is none."""
-    header, found = "", []
-    for number, own in enumerate(text.splitlines(), line):
-        included = _INCLUDE.match(own)
-        if included or not own.strip():
+    header, declarations = "", []
+    for number, source_line in enumerate(text.splitlines(), line):
+        included = _INCLUDE.match(source_line)
+        if included or not source_line.strip():
             header = included[1] if included else header
             continue
-        stated = _LINE.match(own)
+        stated = _LINE.match(source_line)
         declared = _DECLARATION.match(stated["declaration"]) if stated else None
         if stated is None or declared is None:
-            raise DocumentError(page, number, f"no declaration with what it is compiled to: {own!r}")
+            raise DocumentError(page, number, f"no declaration with what it is compiled to: {source_line!r}")
         given = declared["parameters"]
         parameters = None if given is None else tuple(_split(given))
         direct = stated["without"] is None
         result = declared["result"].strip()
-        found.append(CudaName(declared["name"], result, parameters, stated["compiled"], direct, header, page, number))
-    return found
+        declarations.append(
+            CudaName(declared["name"], result, parameters, stated["compiled"], direct, header, page, number)
+        )
+    return declarations
 
 
 def _split(parameters: str) -> list[str]:
     """Parameters, between commas that are in no brackets."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for sign in parameters:
         depth += (sign in "(<") - (sign in ")>")
         if sign == "," and not depth:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += sign
-    return [p.strip() for p in found if p.strip()]
+            parts[-1] += sign
+    return [p.strip() for p in parts if p.strip()]
 
 
 @cache
 def names() -> tuple[CudaName, ...]:
     """Every name that some page of the specification states, in the order of the pages."""
-    found: list[CudaName] = []
+    result: list[CudaName] = []
     for _, path in finder.pages("ptxspec.spec"):
         text = path.read_text("utf-8")
         if "```cuda" in text:
             page = Path(path).resolve().relative_to(places.DOCUMENTS.resolve()).as_posix()
             for fence in parse(text, path).of("cuda"):
-                found += read(fence.text, fence.line, page)
-    return tuple(found)
+                result += read(fence.text, fence.line, page)
+    return tuple(result)

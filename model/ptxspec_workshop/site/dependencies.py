@@ -43,8 +43,8 @@ def note_register(env: Any, root: Path) -> None:
 
 
 def _note(env: Any, names: Iterable[str]) -> None:
-    own = _all(env).setdefault(env.docname, {})
-    own.update((name, digest(name)) for name in names)
+    digests = _all(env).setdefault(env.docname, {})
+    digests.update((name, digest(name)) for name in names)
 
 
 def digest(name: str) -> str:
@@ -70,8 +70,8 @@ def _short(data: bytes) -> str:
 def _all(env: Any) -> dict[str, dict[str, str]]:
     if not hasattr(env, _KEPT):
         setattr(env, _KEPT, {})
-    found: dict[str, dict[str, str]] = getattr(env, _KEPT)
-    return found
+    digests: dict[str, dict[str, str]] = getattr(env, _KEPT)
+    return digests
 
 
 def _outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
@@ -84,8 +84,8 @@ def _outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed
 
     return [
         docname
-        for docname, own in _all(env).items()
-        if docname in env.found_docs and not all(is_as_it_was(*one) for one in own.items())
+        for docname, digests in _all(env).items()
+        if docname in env.found_docs and not all(is_as_it_was(*noted) for noted in digests.items())
     ]
 
 

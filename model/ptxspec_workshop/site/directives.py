@@ -47,7 +47,7 @@ from ptxspec_workshop.site.finding import forms_data
 from ptxspec_workshop.site.nodes import Details
 
 log = logging.getLogger(__name__)
-_judges: dict[Path, identity_tables.Judge] = {}
+_judges: dict[Path, identity_tables.VerdictSource] = {}
 
 
 class Computed(SphinxDirective):
@@ -88,11 +88,11 @@ class Computed(SphinxDirective):
         return store.stored(self.build / "site-tables", f"{self.module}.{kind}", store.digest(files, *more), compute)
 
     @property
-    def judge(self) -> identity_tables.Judge:
+    def judge(self) -> identity_tables.VerdictSource:
         """What gives verdicts; one for the whole build."""
         path = self.build / "verdicts.json"
         if path not in _judges:
-            _judges[path] = identity_tables.Judge(path, self.config.ptxspec_solver_seconds)
+            _judges[path] = identity_tables.VerdictSource(path, self.config.ptxspec_solver_seconds)
         return _judges[path]
 
     def ledger(self) -> list[dict[str, Any]] | None:
@@ -357,18 +357,18 @@ class Pages(TocTree):
         known = self.env.found_docs
         entries = [e for e in contents.children(root, folder) if e.docname in known and e.docname != here]
         only = self.options.pop("only", None)
-        found: list[nodes.Node] = []
+        result: list[nodes.Node] = []
         if only != "toctree":
             holder = nodes.container(classes=["computed", "pages"])
             holder.document = self.state.document
             text = contents.listing(root, folder, entries)
             self.state.nested_parse(StringList(text.splitlines(), here), self.content_offset, holder)
-            found.append(holder)
+            result.append(holder)
         if only != "table" and entries:
             self.options |= {"hidden": None, "titlesonly": None}
             self.content = StringList([f"/{e.docname}" for e in entries], here)
-            found += super().run()
-        return [n for n in found if not isinstance(n, addnodes.toctree) or n["entries"]]
+            result += super().run()
+        return [n for n in result if not isinstance(n, addnodes.toctree) or n["entries"]]
 
 
 DIRECTIVES = {

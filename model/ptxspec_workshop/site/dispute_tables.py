@@ -9,7 +9,7 @@ from typing import TypeVar
 from ptxspec.evidence import precomputed
 from ptxspec.pages.register import Entry
 from ptxspec_workshop.disputes import known_before, readings, recorded
-from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
+from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, AssemblerFault, Dispute, load_all
 from ptxspec_workshop.site.evidence_section import when
 from ptxspec_workshop.site.identity_tables import UNCHECKED
 from ptxspec_workshop.site.pages import code, docname_of, gap, table
@@ -44,14 +44,14 @@ def markdown(kind: str, docname: str, register: dict[str, Entry], solver_seconds
     if kind == "summary":
         text = _summary(claims.faults, entries, known)
     elif kind == "disputes":
-        own = [claim for claim in claims.disputes if docname_of(claim.place.path) == docname]
-        text = "\n".join(_of_dispute(claim, solver_seconds, known) for claim in own)
+        disputes = [claim for claim in claims.disputes if docname_of(claim.place.path) == docname]
+        text = "\n".join(_of_dispute(claim, solver_seconds, known) for claim in disputes)
     else:
         faults = [claim for claim in claims.faults if docname_of(claim.place.path) == docname]
         text = _of_faults([claim for claim in faults if claim.is_open == (kind == "open")], entries, known)
     if not text:
         raise ValueError(f"the page states nothing for {{disputes}} {kind}")
-    return "\n".join([text, said]) if (said := when([], known.days)) else text
+    return "\n".join([text, note]) if (note := when([], known.days)) else text
 
 
 class _Known:
@@ -62,17 +62,17 @@ class _Known:
         self.stored = stored
         self.days: set[str] = set()
 
-    def dispute(self, claim: Dispute, seconds: float) -> readings.Judged:
+    def dispute(self, claim: Dispute, seconds: float) -> readings.JudgedReading:
         return self._noted(known_before.of_dispute(claim)) or readings.judged(claim, max(seconds, MOMENT))
 
-    def fault(self, claim: Fault) -> recorded.Judged:
+    def fault(self, claim: AssemblerFault) -> recorded.JudgedFault:
         return self._noted(known_before.of_fault(claim)) or recorded.judged(claim)
 
-    def _noted(self, found: T | None) -> T | None:
-        if not self.stored or found is None:
+    def _noted(self, answer: T | None) -> T | None:
+        if not self.stored or answer is None:
             return None
         self.days.add(precomputed.date())
-        return found
+        return answer
 
 
 def _lines(text: str) -> str:
@@ -89,27 +89,31 @@ def levels(ways: Iterable[tuple[str, int]]) -> str:
     ways = set(ways)
     shown = []
     for version in VERSIONS:
-        own = [level for level in LEVELS if (version, level) in ways]
-        if own:
-            every = "all levels" if len(own) == len(LEVELS) else ", ".join(f"-O{level}" for level in own)
+        levels_failing = [level for level in LEVELS if (version, level) in ways]
+        if levels_failing:
+            every = (
+                "all levels"
+                if len(levels_failing) == len(LEVELS)
+                else ", ".join(f"-O{level}" for level in levels_failing)
+            )
             shown.append(f"{version} <small>{every}</small>")
     return "<br>".join(shown) or "none"
 
 
-def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known = _Known()) -> str:
+def _of_faults(faults: Sequence[AssemblerFault], entries: dict[str, Entry], known: _Known = _Known()) -> str:
     """A table of faults, with the rows that differ."""
     body = []
     for claim in faults:
-        found = known.fault(claim)
-        shown = levels(found.ways)
-        if found.ways != claim.ways:
+        finding = known.fault(claim)
+        shown = levels(finding.ways)
+        if finding.ways != claim.ways:
             shown += " " + gap(f"stated as {levels(claim.ways)}")
-        counts = {n for n in found.differing.values() if n}
-        rows = "/".join(map(str, sorted(counts))) + f" of {found.compared}" if counts else f"0 of {found.compared}"
-        operands, stated, left = found.example or ({}, {}, {})
+        counts = {n for n in finding.differing.values() if n}
+        rows = "/".join(map(str, sorted(counts))) + f" of {finding.compared}" if counts else f"0 of {finding.compared}"
+        operands, stated, left = finding.example or ({}, {}, {})
         differing = {name: value for name, value in left.items() if value != stated[name]}
         example = ["", "", ""]
-        if found.example is not None:
+        if finding.example is not None:
             example = [_values(operands), _values(stated), _values(differing) if differing else "other bytes in memory"]
         entry = entries.get(claim.entry)
         link = entry.link.replace(entry.slug, claim.entry, 1) if entry else gap(f"no entry {claim.entry}")
@@ -127,17 +131,17 @@ def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known
     return table(head, body, "Cases, by the recorded answers") if body else ""
 
 
-def _summary(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known) -> str:
+def _summary(faults: Sequence[AssemblerFault], entries: dict[str, Entry], known: _Known) -> str:
     """How many cases of each entry fail, by version."""
     body = []
     for number in sorted({claim.entry for claim in faults}):
-        own = [claim for claim in faults if claim.entry == number]
+        of_entry = [claim for claim in faults if claim.entry == number]
         entry = entries.get(number)
         link = f"{number} {entry.link}" if entry else gap(f"no entry {number}")
-        ways = [known.fault(claim).ways for claim in own]
+        ways = [known.fault(claim).ways for claim in of_entry]
         failing = [str(sum(any(v == version for v, _ in way) for way in ways)) for version in VERSIONS]
-        kind = "open" if all(claim.is_open for claim in own) else "stated"
-        body.append([link, kind, str(len(own)), *failing])
+        kind = "open" if all(claim.is_open for claim in of_entry) else "stated"
+        body.append([link, kind, str(len(of_entry)), *failing])
     head = ["Entry", "The result is", "Cases", *(f"differ after ptxas {version}" for version in VERSIONS)]
     return table(head, body, "Cases by entry of the register, counted from the recorded answers")
 
@@ -160,11 +164,13 @@ def _extent() -> str:
     )
     wrong, right, fits = set[str](), set(writers), []
     for claim in load_all().extents:
-        found = recorded.reach(claim)
+        reach = recorded.reach(claim)
         for way in ways:
-            wrong |= set(found.wrong[way])
-            own = found.wrong[way]
-            fits.append([code(claim.reader), way, str(len(own)), str(len(own) - len(found.unexplained[way]))])
+            wrong |= set(reach.wrong[way])
+            wrong_here = reach.wrong[way]
+            fits.append(
+                [code(claim.reader), way, str(len(wrong_here)), str(len(wrong_here) - len(reach.unexplained[way]))]
+            )
     body = [[", ".join(code(name) for name in writers if name in group)] for group in (wrong, right - wrong)]
     rows = [["make a fault", *body[0]], ["make none", *body[1]]]
     second = table(
@@ -178,23 +184,23 @@ def _extent() -> str:
 
 def _of_dispute(claim: Dispute, seconds: float, known: _Known = _Known()) -> str:
     """A table of one dispute: the two sides, what they give, the verdict, and the recorded answers."""
-    found = known.dispute(claim, seconds)
-    verdict = found.status if found.status != "exhausted" else gap(UNCHECKED)
-    if found.status != claim.expected:
+    finding = known.dispute(claim, seconds)
+    verdict = finding.status if finding.status != "exhausted" else gap(UNCHECKED)
+    if finding.status != claim.expected:
         verdict += " " + gap(f"stated as {claim.expected}")
-    if found.counterexample:
-        verdict += f" <small>at {_values(found.counterexample)}</small>"
+    if finding.counterexample:
+        verdict += f" <small>at {_values(finding.counterexample)}</small>"
     rows = [
-        ["PTX", _lines(claim.ptx), _values(found.right)],
-        ["the tempting reading", _lines(claim.reading), _values(found.wrong)],
+        ["PTX", _lines(claim.ptx), _values(finding.right)],
+        ["the tempting reading", _lines(claim.reading), _values(finding.wrong)],
     ]
     where = _values(claim.at)
     caption = f"{claim.title}: {verdict}" + (f", where {code(claim.assume)}" if claim.assume else "")
     text = table(["", "Instructions", f"With {where}"], rows, caption)
-    if found.asked:
+    if finding.operands:
         text += (
-            f"\nAn H200 was asked about {found.asked} operands of {code(found.form)}. For {found.telling} of them the reading"
-            f" differs from the definition: it answered {found.agree} as the definition says, and {found.as_reading} as the"
-            " reading says.\n"
+            f"\nAn H200 was asked about {finding.operands} operands of {code(finding.form)}. For {finding.telling} of them the"
+            f" reading differs from the definition: it answered {finding.agree} as the definition says, and"
+            f" {finding.as_reading} as the reading says.\n"
         )
     return text

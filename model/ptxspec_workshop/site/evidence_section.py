@@ -64,7 +64,7 @@ def rows_of(rows: Iterable[dict[str, Any]], page: str, wanted: list[Form]) -> di
     }
 
 
-def told(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None) -> str:
+def cell_of(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None) -> str:
     """One check's outcome over all forms, in words."""
     if rows is None:
         return NOT_RUN
@@ -96,27 +96,27 @@ def told(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None)
 
 def many_operands(wanted: list[Form], rows: dict[str, dict[str, Any]] | None) -> list[list[str]]:
     """A row of the table for each approximate form: how many of 2^32 operands differ from a GPU's answers."""
-    found = []
+    body = []
     for mnemonic, row in (rows or {}).items():
         if not row.get("approximate") or mnemonic not in {f.mnemonic for f in wanted}:
             continue
-        one = row.get("compared")
+        comparison = row.get("compared")
         text = NOT_COMPARED
-        if one:
-            count = one["text"] if one["differing"] == 0 else gap(one["text"])
-            text = f"{count} on {one['device']}, {one['date']} ({one['which']})"
-        found.append([f"{code(mnemonic)}: 2<sup>32</sup> operands on a GPU", text])
-    return found
+        if comparison:
+            count = comparison["text"] if comparison["differing"] == 0 else gap(comparison["text"])
+            text = f"{count} on {comparison['device']}, {comparison['date']} ({comparison['which']})"
+        body.append([f"{code(mnemonic)}: 2<sup>32</sup> operands on a GPU", text])
+    return body
 
 
 def markdown(module: str, page: str, rows: list[dict[str, Any]] | None) -> str:
     """The table of what was checked for a page's forms."""
     wanted = forms(module)
-    own = None if rows is None else rows_of(rows, page, wanted)
-    body = [[text, told(check, wanted, own)] for check, text in CHECKS.items()]
-    body += many_operands(wanted, own)
+    page_rows = None if rows is None else rows_of(rows, page, wanted)
+    body = [[text, cell_of(check, wanted, page_rows)] for check, text in CHECKS.items()]
+    body += many_operands(wanted, page_rows)
     shown = table(["Check", "Outcome"], body, f"What was checked of this page's {counted(len(wanted), 'form')}")
-    return "\n".join([shown, text]) if (text := when((own or {}).values())) else shown
+    return "\n".join([shown, text]) if (text := when((page_rows or {}).values())) else shown
 
 
 def counted(number: int, what: str) -> str:
@@ -133,16 +133,16 @@ class Lacking(NamedTuple):
 
 def lacking(module: str, page: str, rows: Iterable[dict[str, Any]]) -> Lacking:
     """What the evidence of a page's forms lacks. A form that no GPU was asked about lacks that; one without a row was not run."""
-    found = Counter[str]()
-    own = rows_of(rows, page, forms(module))
+    counts = Counter[str]()
+    page_rows = rows_of(rows, page, forms(module))
     for form in forms(module):
-        row = own.get(form.mnemonic, {})
+        row = page_rows.get(form.mnemonic, {})
         outcomes = {check: outcome(row.get(check)) for check in CHECKS}
         if False in outcomes.values() or book.NEEDS_CHOICE in row.values() or (row and row.get("gpu") is None):
-            found["lacking"] += 1
+            counts["lacking"] += 1
         elif None in outcomes.values():
-            found["not run"] += 1
-    return Lacking(found["lacking"], found["not run"])
+            counts["not run"] += 1
+    return Lacking(counts["lacking"], counts["not run"])
 
 
 def when(rows: Iterable[dict[str, Any]], dates: Iterable[str] = ()) -> str:
@@ -155,9 +155,9 @@ def when(rows: Iterable[dict[str, Any]], dates: Iterable[str] = ()) -> str:
 
 def unanswered(rows: list[dict[str, Any]]) -> str:
     """How many forms no GPU was asked about, though one can be, and of which opcodes; then those of which there is a reason."""
-    found = book.unanswered(rows)
+    counts = book.unanswered(rows)
     reasoned = book.summary(rows)["gpu cannot be asked"]
-    which = ", ".join(f"{code(opcode)} ({count})" for opcode, count in found.items())
-    total = sum(found.values())
-    said = f"{gap(counted(total, 'form'))}: {which}." if total else "no form that one can be asked about."
-    return f"No GPU was asked about {said} {counted(reasoned, 'form')} more cannot be asked about.\n"
+    which = ", ".join(f"{code(opcode)} ({count})" for opcode, count in counts.items())
+    total = sum(counts.values())
+    sentence = f"{gap(counted(total, 'form'))}: {which}." if total else "no form that one can be asked about."
+    return f"No GPU was asked about {sentence} {counted(reasoned, 'form')} more cannot be asked about.\n"

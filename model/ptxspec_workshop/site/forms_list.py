@@ -20,11 +20,11 @@ MOST_IN_FULL = 12
 Words = tuple[tuple[str, ...], ...]
 
 
-def patterns(own: Iterable[Form]) -> Iterator[tuple[SyntaxLine, str]]:
+def patterns(alike: Iterable[Form]) -> Iterator[tuple[SyntaxLine, str]]:
     """Each mnemonic of some forms as what one pattern stands for, and no other: `bfe(.u32|.s32)`, and `add(.cc)?.u32` where a
     modifier may be left out. Each pattern with the line of syntax whose operands follow it."""
     lines: dict[SyntaxLine, list[Words]] = {}
-    for form in own:
+    for form in alike:
         lines.setdefault(form.syntax, []).append(_words(form))
     for line, boxes in lines.items():
         for place in reversed(range(len(boxes[0]))):
@@ -35,11 +35,11 @@ def patterns(own: Iterable[Form]) -> Iterator[tuple[SyntaxLine, str]]:
 
 def _words(form: Form) -> Words:
     bound = form.modifiers
-    said = (
+    words = (
         (str(bound[s.name]).lstrip(".") if s.is_set else s.options[0]) if bound.get(s.name) else ""
         for s in _slots(form)
     )
-    return tuple((f".{word}" if word else "",) for word in said)
+    return tuple((f".{word}" if word else "",) for word in words)
 
 
 def _slots(form: Form) -> Iterator[Any]:
@@ -48,20 +48,20 @@ def _slots(form: Form) -> Iterator[Any]:
 
 def _joined(boxes: list[Words], place: int) -> list[Words]:
     """Boxes that agree but for one place as one box."""
-    found: dict[tuple[Words, Words], list[str]] = {}
+    groups: dict[tuple[Words, Words], list[str]] = {}
     for box in boxes:
-        found.setdefault((box[:place], box[place + 1 :]), []).extend(box[place])
-    return [(*before, tuple(words), *after) for (before, after), words in found.items()]
+        groups.setdefault((box[:place], box[place + 1 :]), []).extend(box[place])
+    return [(*before, tuple(words), *after) for (before, after), words in groups.items()]
 
 
 def _alternatives(words: tuple[str, ...]) -> str:
     """One of some words, as regular expressions say it, but that a dot stands for itself."""
     if words == ("",):
         return ""
-    said = [word for word in words if word]
+    written = [word for word in words if word]
     if "" in words:
-        return f"({'|'.join(said)})?"
-    return said[0] if len(said) == 1 else f"({'|'.join(said)})"
+        return f"({'|'.join(written)})?"
+    return written[0] if len(written) == 1 else f"({'|'.join(written)})"
 
 
 def rows_html(module: str) -> str:
@@ -73,8 +73,8 @@ def rows_html(module: str) -> str:
         key = (operands, _types(form), f"{major}.{minor}", f"{', '.join(form.only) or f'sm_{target}'}{_removal(form)}")
         groups.setdefault(key, []).append(form)
     lines = []
-    for (operands, types, version, machine), own in groups.items():
-        cells = [_mnemonics(own, operands, module), html.escape(types), version, machine]
+    for (operands, types, version, machine), members in groups.items():
+        cells = [_mnemonics(members, operands, module), html.escape(types), version, machine]
         lines.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
     head = "".join(f'<th scope="col">{t}</th>' for t in ("Form", "Operand types", "PTX ISA", "Target"))
     return (
@@ -83,18 +83,19 @@ def rows_html(module: str) -> str:
     )
 
 
-def _mnemonics(own: list[Form], operands: str, module: str) -> str:
+def _mnemonics(members: list[Form], operands: str, module: str) -> str:
     """The cell of forms that differ in their mnemonics alone. static/anchors.js finds a form among patterns."""
-    if len(own) == 1:
-        return f"<code>{_with_anchor(own[0], module)}{'' if operands == ';' else ' '}{html.escape(operands)}</code>"
+    if len(members) == 1:
+        return f"<code>{_with_anchor(members[0], module)}{'' if operands == ';' else ' '}{html.escape(operands)}</code>"
     shown = (
-        ", ".join(_with_anchor(form, module) for form in own)
-        if len(own) <= MOST_IN_FULL
+        ", ".join(_with_anchor(form, module) for form in members)
+        if len(members) <= MOST_IN_FULL
         else "<br>".join(
-            f'<i data-operands="{operands_anchor(line)}">{html.escape(pattern)}</i>' for line, pattern in patterns(own)
+            f'<i data-operands="{operands_anchor(line)}">{html.escape(pattern)}</i>'
+            for line, pattern in patterns(members)
         )
     )
-    count = f"<small>{len(own)} forms:</small> " if len(own) > MOST_IN_FULL else ""
+    count = f"<small>{len(members)} forms:</small> " if len(members) > MOST_IN_FULL else ""
     with_operands = "" if operands == ";" else f" <small>with</small> <code>{html.escape(operands)}</code>"
     return f'{count}<code class="many">{shown}</code>{with_operands}'
 
@@ -108,17 +109,17 @@ def _with_anchor(form: Form, module: str) -> str:
 def _types(form: Form) -> str:
     """The types of the operands, in the order in which they are written."""
     results = list(form.definition.results)
-    said = []
+    texts = []
     for operand in form.syntax.operands:
         parameter = form.definition.sources.get(operand.name)
         type_of = partial(form.definition.type_of, operand.name, modifiers=form.modifiers)
         if parameter is not None:
-            said.append(_type(type_of(parameter.annotation), form))
+            texts.append(_type(type_of(parameter.annotation), form))
             continue
-        said.append(_type(type_of(results.pop(0)), form))
+        texts.append(_type(type_of(results.pop(0)), form))
         if operand.second:
-            said[-1] += "|" + _type(type_of(results.pop(0)), form)
-    return ", ".join(said)
+            texts[-1] += "|" + _type(type_of(results.pop(0)), form)
+    return ", ".join(texts)
 
 
 def _type(type: Any, form: Form) -> str:

@@ -28,7 +28,7 @@ class Freedom(NamedTuple):
 
 def below(form: Form) -> list[Int]:
     """The freedoms that the meanings of a form have, in all editions and with whatever operands are left out."""
-    found: list[Int] = []
+    freedoms: list[Int] = []
     for dated in (form, *form.editions):
         for absent in dated.absences:
             meaning = dated.meaning(absent)
@@ -37,8 +37,8 @@ def below(form: Form) -> list[Int]:
             if meaning.effect is not None:
                 terms += image_terms(dated, meaning)
                 terms += [term for effect in (meaning.effect, *meaning.more) for term in terms_of(effect)]
-            found += freedoms_in(*terms)
-    return found
+            freedoms += freedoms_in(*terms)
+    return freedoms
 
 
 def reachable(module: str) -> list[Freedom]:
@@ -52,11 +52,11 @@ def reachable(module: str) -> list[Freedom]:
             kinds[slug] = kind
             types.setdefault(slug, set()).add(type)
             users.setdefault(slug, set()).add(str(form))
-    found = []
+    result = []
     for slug in sorted(kinds):
         ordered = sorted(types[slug], key=lambda t: (t.kind, t.width, str(t)))
-        found.append(Freedom(slug, kinds[slug], tuple(map(str, ordered)), len(users[slug])))
-    return found
+        result.append(Freedom(slug, kinds[slug], tuple(map(str, ordered)), len(users[slug])))
+    return result
 
 
 def _choice(profile: str, freedom: Freedom, docname: str) -> str:
@@ -72,8 +72,8 @@ def _choice(profile: str, freedom: Freedom, docname: str) -> str:
 
 def markdown(module: str, register: dict[str, Entry], docname: str) -> str:
     """A table of the page's freedoms, as the document `docname` has it; "" for none."""
-    found = reachable(module)
-    if not found:
+    freedoms = reachable(module)
+    if not freedoms:
         return ""
     profiles = list(pages.profiles())
     for name in profiles:
@@ -81,7 +81,7 @@ def markdown(module: str, register: dict[str, Entry], docname: str) -> str:
     links = [f"Profile [{name}](/spec/profiles/{name}.md)" for name in profiles]
     head = ["Freedom", "Kind", "Of type", "Forms", *links]
     rows = []
-    for freedom in found:
+    for freedom in freedoms:
         known = entry(register, freedom.slug, module.removeprefix("ptxspec."))
         types = " ".join(f"`{t}`" for t in freedom.types)
         choices = [_choice(p, freedom, docname) for p in profiles]

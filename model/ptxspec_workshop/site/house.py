@@ -54,13 +54,13 @@ def place_of(name: str) -> tuple[str, str] | None:
 
 def counts() -> dict[str, dict[str, int]]:
     """For each folder how many of its files import from each other one."""
-    found = {folder: dict.fromkeys(ORDER, 0) for folder in ORDER}
+    imports = {folder: dict.fromkeys(ORDER, 0) for folder in ORDER}
     for folder in ORDER:
         for path in files(folder):
             names = {place[1] for _, name in imported(path) if (place := place_of(name)) is not None}
             for other in names & set(ORDER) - {folder}:
-                found[folder][other] += 1
-    return found
+                imports[folder][other] += 1
+    return imports
 
 
 def picture() -> str:
@@ -115,9 +115,9 @@ def picture() -> str:
 
 def table() -> str:
     """The same as a table in Markdown, for those who do not see the picture."""
-    found = counts()
+    imports = counts()
     lines = ["| package | folder | imports from (files that do) |", "| --- | --- | --- |"]
     for folder in reversed(ORDER):
-        others = ", ".join(f"{other} ({n})" for other, n in found[folder].items() if n)
+        others = ", ".join(f"{other} ({n})" for other, n in imports[folder].items() if n)
         lines.append(f"| {package_of(folder)} | {folder} | {others or 'none'} |")
     return "\n".join(lines)

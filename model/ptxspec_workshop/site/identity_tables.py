@@ -31,7 +31,7 @@ class _OutOfTime(Exception):
     """The build has asked the solver for long enough."""
 
 
-class Judge:
+class VerdictSource:
     """Gives verdicts, from the store or from the solver, for at most `seconds` of the solver's time."""
 
     def __init__(self, store: Path, seconds: float):
@@ -80,8 +80,8 @@ def mentions(identity: Identity, module: str) -> bool:
         return False
     known = registry().opcodes
     used = re.findall(r"(?:^|[;\s])([a-z]\w*(?:\.[\w:]+)*)", f"{identity.left}\n{identity.right}")
-    found = [form for m in used if m.split(".")[0] in known for form in known[m.split(".")[0]].find(m)]
-    return any(form.definition.module == module for form in found) if found else True
+    candidates = [form for m in used if m.split(".")[0] in known for form in known[m.split(".")[0]].find(m)]
+    return any(form.definition.module == module for form in candidates) if candidates else True
 
 
 def of_page(module: str) -> list[Identity]:
@@ -103,11 +103,13 @@ def _word(verdict: dict[str, Any], expected: str) -> str:
 def verdict_text(verdict: dict[str, Any], expected: str) -> str:
     """The verdict in words, with the inputs and choices of a counterexample."""
     text = _word(verdict, expected)
-    found = verdict.get("counterexample") or {}
-    if found.get("inputs"):
-        text += f" <small>at {', '.join(f'{code(n)} = {_shown(v)}' for n, v in found['inputs'].items())}</small>"
-    if found.get("choices"):
-        text += f" <small>if {', '.join(map(_choice, found['choices']))}</small>"
+    counterexample = verdict.get("counterexample") or {}
+    if counterexample.get("inputs"):
+        text += (
+            f" <small>at {', '.join(f'{code(n)} = {_shown(v)}' for n, v in counterexample['inputs'].items())}</small>"
+        )
+    if counterexample.get("choices"):
+        text += f" <small>if {', '.join(map(_choice, counterexample['choices']))}</small>"
     return text
 
 
@@ -124,43 +126,43 @@ def _shown(value: Any) -> str:
     return code(str(value).lower() if isinstance(value, bool) else str(value))
 
 
-def markdown(module: str, judge: Judge, docname: str) -> str:
+def markdown(module: str, judge: VerdictSource, docname: str) -> str:
     """A table of the identities, "" for none. Where they are many the table is behind a line that
     counts the verdicts."""
-    found = of_page(module)
-    shown, linked = found, found[:0]
+    identities = of_page(module)
+    shown, linked = identities, identities[:0]
     if not module.startswith("ptxspec.proofs."):
-        found.sort(key=lambda identity: len(identity.opcodes))  # first those that are about little else
-        shown, linked = found[:ROWS], found[ROWS:]
+        identities.sort(key=lambda identity: len(identity.opcodes))  # first those that are about little else
+        shown, linked = identities[:ROWS], identities[ROWS:]
     text = rows(shown, judge, docname) + _links(linked, judge)
-    if len(found) <= MANY:
+    if len(identities) <= MANY:
         return text
-    verdicts = Counter(judge.status(identity) for identity in found)
-    told = ", ".join(f"{n} {status}" for status, n in verdicts.most_common())
-    return f"<details class='lines'><summary>{len(found)} identities: {told}</summary>\n\n{text}\n\n</details>\n"
+    verdicts = Counter(judge.status(identity) for identity in identities)
+    counts = ", ".join(f"{n} {status}" for status, n in verdicts.most_common())
+    return f"<details class='lines'><summary>{len(identities)} identities: {counts}</summary>\n\n{text}\n\n</details>\n"
 
 
-def _links(found: Sequence[Identity], judge: Judge) -> str:
+def _links(identities: Sequence[Identity], judge: VerdictSource) -> str:
     """What a table leaves out: the verdict and the title, which leads to the identity."""
-    if not found:
+    if not identities:
         return ""
-    told = [f"- {_word(judge.verdict(i), i.expected)}: {_title(i)}" for i in found]
-    return "\n".join(["", f"And {len(found)} more:", "", *told, ""])
+    items = [f"- {_word(judge.verdict(i), i.expected)}: {_title(i)}" for i in identities]
+    return "\n".join(["", f"And {len(identities)} more:", "", *items, ""])
 
 
 def _title(identity: Identity) -> str:
     return f"{{ptx:identity}}`{identity.title.replace('|', chr(92) + '|')}`"
 
 
-def rows(found: Iterable[Identity], judge: Judge, docname: str) -> str:
+def rows(identities: Iterable[Identity], judge: VerdictSource, docname: str) -> str:
     """The table, as the document `docname` has it; "" for none."""
     body = []
-    for identity in found:
+    for identity in identities:
         place = _title(identity)
         where = code(identity.assume) if identity.assume else "always"
         if identity.profile != "portable":
             where += f" <small>profile {identity.profile}</small>"
-        where += "".join(f" <small>{code(name)} points to {said} bytes</small>" for name, said in identity.buffers)
+        where += "".join(f" <small>{code(name)} points to {length} bytes</small>" for name, length in identity.buffers)
         where += " <small>a whole warp</small>" if identity.warp else ""
         where += " <small>the other side refines the one</small>" if identity.relation == "refines" else ""
         verdict = verdict_text(judge.verdict(identity), identity.expected)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 AVAILABILITY = "availability"
 
 
-class Section(NamedTuple):
+class ComputedSection(NamedTuple):
     """A section that holds nothing but what a directive of its name computes: its title, and the sections before which it
     stands."""
 
@@ -35,9 +35,9 @@ class Section(NamedTuple):
 
 #: in the order of a page
 COMPUTED = (
-    Section("Freedoms", ("availability", "examples", "see-also")),
-    Section("Identities", ("see-also",)),
-    Section("Evidence", ("see-also",)),
+    ComputedSection("Freedoms", ("availability", "examples", "see-also")),
+    ComputedSection("Identities", ("see-also",)),
+    ComputedSection("Evidence", ("see-also",)),
 )
 
 
@@ -139,11 +139,11 @@ _REDIRECTION = """<!DOCTYPE html>
 def badges(module: str) -> nodes.paragraph:
     """Since when the first form of a page exists, and since when all do: links to what says it of each form."""
     first, last = availability_table.earliest(module), availability_table.latest(module)
-    said = [f"PTX {availability_table.version(first)}", f"sm_{first[1]}"]
+    texts = [f"PTX {availability_table.version(first)}", f"sm_{first[1]}"]
     if last != first:
-        said.append(f"all forms: PTX {availability_table.version(last)}, sm_{last[1]}")
+        texts.append(f"all forms: PTX {availability_table.version(last)}, sm_{last[1]}")
     line = nodes.paragraph(classes=["badges"])
-    for text in said:
+    for text in texts:
         line += [_badge(text, AVAILABILITY), nodes.Text(" ")]
     count = len(pages.forms(module))
     line += _badge(f"{count:,} form{'' if count == 1 else 's'}", "evidence")
@@ -158,16 +158,16 @@ def _shorten(section: nodes.section, module: str) -> None:
     """A summary in place of many lines, which go behind a line that opens them."""
     lines = availability_table.lines(module)
     rest = [child for child in section.children if not isinstance(child, nodes.title)]
-    own = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
-    scattered = own < len(pages.fences(module, "syntax")) and len(lines) >= syntax_summary.FEWEST_LINES
+    here = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
+    scattered = here < len(pages.fences(module, "syntax")) and len(lines) >= syntax_summary.FEWEST_LINES
     if not scattered and not syntax_summary.helps(lines):
         return
     shown = syntax_summary.text(lines)
     block = nodes.literal_block(shown, shown, language="syntax")
-    told = "The exact lines: the summary allows combinations that do not exist"
+    summary = "The exact lines: the summary allows combinations that do not exist"
     if scattered:
-        told += "; more stand with their definitions"
-    hidden = Details("", *rest, summary=told, kind="lines")
+        summary += "; more stand with their definitions"
+    hidden = Details("", *rest, summary=summary, kind="lines")
     for child in rest:
         section.remove(child)
     section += [block, *legend(shown), hidden]
@@ -179,10 +179,12 @@ _MARKS = {"{{": "{{.x}} is a hint, which changes no result", "{.": "{.x} may be 
 
 def legend(shown: str) -> list[nodes.Node]:
     """A line that tells the marks of a summary; nothing for one without any."""
-    told = [words for mark, words in _MARKS.items() if mark in (shown if mark == "{{" else shown.replace("{{", ""))]
-    if not told:
+    explained = [
+        words for mark, words in _MARKS.items() if mark in (shown if mark == "{{" else shown.replace("{{", ""))
+    ]
+    if not explained:
         return []
-    small = nodes.inline("", f"{'; '.join(told)}.", classes=["legend"])
+    small = nodes.inline("", f"{'; '.join(explained)}.", classes=["legend"])
     return [nodes.paragraph("", "", small)]
 
 

@@ -18,15 +18,15 @@ from ptxspec_workshop.site.pages import code, gap, table
 
 def markdown(module: str, store: Path) -> str:
     """The table of a page's claims: those that hold, then those that only seem to."""
-    own = [claim for claim in load_all() if pages.module_of(pages.docname_of(claim.path)) == module]
-    found = [(claim, _found(claim, store)) for claim in sorted(own, key=lambda c: not c.holds)]
-    days = {verdict["computed"] for _, verdict in found if "computed" in verdict}
+    claims = [claim for claim in load_all() if pages.module_of(pages.docname_of(claim.path)) == module]
+    judged = [(claim, _verdict(claim, store)) for claim in sorted(claims, key=lambda c: not c.holds)]
+    days = {verdict["computed"] for _, verdict in judged if "computed" in verdict}
     caption = "Claims about all states, with the solver's verdict"
-    text = table(["Claim", "Verdict"], [[c.sentence, _shown(c, v)] for c, v in found], caption) if found else ""
-    return "\n".join([text, said]) if (said := evidence_section.when([], days)) else text
+    text = table(["Claim", "Verdict"], [[c.sentence, _shown(c, v)] for c, v in judged], caption) if judged else ""
+    return "\n".join([text, note]) if (note := evidence_section.when([], days)) else text
 
 
-def _found(claim: Claim, store: Path) -> dict[str, Any]:
+def _verdict(claim: Claim, store: Path) -> dict[str, Any]:
     """The verdict as a dictionary: its status, and the values that break the claim."""
     known = laws.kept(claim, identities.definitions(), store) or precomputed.verdict_on_law(claim)
     return known or check(claim)._asdict()

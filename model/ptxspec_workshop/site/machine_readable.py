@@ -83,7 +83,7 @@ def _kept(folder: Path) -> Callable[[str, isa.Register], dict[str, Any]]:
         more = (sorted(register.items()), checked, evidence.identities()[name])
         key = store.digest([*finder.sources(sorted(homes)), gaps, *ours], *more)
         text = store.stored(folder, f"isa.{name}", key, lambda: json.dumps(forms.opcode(name, register)))
-        found: dict[str, Any] = json.loads(text)
-        return found
+        stored: dict[str, Any] = json.loads(text)
+        return stored
 
     return opcode

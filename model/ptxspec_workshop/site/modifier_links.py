@@ -21,7 +21,7 @@ _OWN = re.compile(r"\{#([\w-]+)\}")
 _CODE = re.compile(r"`([^`]+)`")
 
 
-class Place(NamedTuple):
+class LinkTarget(NamedTuple):
     """A document of the site and a target in it, "" for its beginning."""
 
     document: str
@@ -33,30 +33,30 @@ class Place(NamedTuple):
 
 
 @cache
-def shared() -> dict[str, Place]:
+def shared() -> dict[str, LinkTarget]:
     """Where the modifiers are defined that many instructions share: where the row of the page on modifiers leads, or the row
     itself if it has a target."""
-    found: dict[str, Place] = {}
+    targets: dict[str, LinkTarget] = {}
     for line in (places.DOCUMENTS / f"{PAGE}.md").read_text("utf-8").splitlines():
         if not line.startswith("|"):
             continue
         first, _, rest = line.strip("|").partition("|")
-        own, link = _OWN.search(first), _LINK.search(rest)
+        anchored, link = _OWN.search(first), _LINK.search(rest)
         for word in _WORD.findall(first):
-            if word in found:
+            if word in targets:
                 raise ValueError(f"{PAGE}.md: two rows have {word}")
-            if own:
-                found[word] = Place(PAGE, own[1])
+            if anchored:
+                targets[word] = LinkTarget(PAGE, anchored[1])
             elif link:
                 document = posixpath.normpath(posixpath.join(posixpath.dirname(PAGE), link[1].removesuffix(".md")))
-                found[word] = Place(document, link[2] or "")
-    return found
+                targets[word] = LinkTarget(document, link[2] or "")
+    return targets
 
 
 @cache
-def _told(path: Path) -> dict[str, Place]:
+def _mentioned(path: Path) -> dict[str, LinkTarget]:
     """The words in code that a page's prose has, each with the first section that has it."""
-    found: dict[str, Place] = {}
+    places: dict[str, LinkTarget] = {}
     document, target, fenced = docname_of(path), "", False
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("```"):
@@ -67,13 +67,13 @@ def _told(path: Path) -> dict[str, Place]:
         target = anchor(heading[1]) if heading else target
         for code in _CODE.findall(line):
             for word in re.findall(r"(?<![\w:])\.[A-Za-z_0-9][\w:]*", code):
-                found.setdefault(word, Place(document, target))
-    return found
+                places.setdefault(word, LinkTarget(document, target))
+    return places
 
 
-def place(path: Path, value: str, name: str, definition: str) -> Place:
+def place(path: Path, value: str, name: str, definition: str) -> LinkTarget:
     """Where a modifier of the page at `path` is explained: `.rz`, one of `.rnd`. If no words do, it is the definition of that
     name that has it as a parameter."""
-    own = _told(path)
-    found = shared().get(value) or shared().get(name) or own.get(value) or own.get(name)
-    return found or Place(docname_of(path), f"def-{definition}")
+    of_page = _mentioned(path)
+    target = shared().get(value) or shared().get(name) or of_page.get(value) or of_page.get(name)
+    return target or LinkTarget(docname_of(path), f"def-{definition}")

@@ -17,11 +17,11 @@ def markdown(kept: Kept | None) -> str:
     if kept is None:
         return f"Mutation score: {NOT_RUN} ({code(COMMAND)}).\n"
     total = kept.score
-    said = (
+    text = (
         f"**{total.percent:.1f} %** of {total.of} planted mistakes are noticed, {total.percent_of_identities:.1f} % by an "
         f"identity alone. {total.equivalent} more mean the same as what is stated. {kept.facts['date']}"
     )
-    lines = [f"{said}{f' {STALE}' if kept.is_stale else ''}.", "", _by_chapter(kept)]
+    lines = [f"{text}{f' {STALE}' if kept.is_stale else ''}.", "", _by_chapter(kept)]
     if kept.unjudged:
         lines.append(f"{gap(f'{kept.unjudged} mistakes are not judged yet')}: {code(COMMAND)}.")
     missed = total.survivors + total.undecided
@@ -41,10 +41,10 @@ def _by_chapter(kept: Kept) -> str:
     body = []
     for chapter in chapters:
         rows = [row for row in kept.mutants.values() if _chapter(row["place"]) == chapter]
-        own, by = counted(rows), Counter(row["by"] for row in rows if row["status"] == "killed")
-        missed = own.survivors + own.undecided
+        counts, by = counted(rows), Counter(row["by"] for row in rows if row["status"] == "killed")
+        missed = counts.survivors + counts.undecided
         errors = by["construction"] + by["error"]
-        cells = [str(own.of), str(own.identities), str(own.killed - own.identities - errors), str(errors)]
-        body.append([chapter, *cells, gap(str(missed)) if missed else "0", str(own.equivalent)])
+        cells = [str(counts.of), str(counts.identities), str(counts.killed - counts.identities - errors), str(errors)]
+        body.append([chapter, *cells, gap(str(missed)) if missed else "0", str(counts.equivalent)])
     head = ["Pages", "Mistakes", "An identity", "An oracle", "An error", "Nothing", "Equivalent"]
     return table(head, body, "Planted mistakes, and what noticed them first")

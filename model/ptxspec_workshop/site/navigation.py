@@ -53,5 +53,5 @@ def _listed(app: Sphinx) -> str:
 
     builder: Any = app.builder
     wanted = {"collapse": False, "titles_only": True, "includehidden": True}
-    found = global_toctree_for_doc(app.env, app.config.root_doc, builder, tags=app.tags, **wanted)
-    return "" if found is None else str(builder.render_partial(found)["fragment"])
+    toctree = global_toctree_for_doc(app.env, app.config.root_doc, builder, tags=app.tags, **wanted)
+    return "" if toctree is None else str(builder.render_partial(toctree)["fragment"])

@@ -12,8 +12,8 @@ def markdown() -> str:
     """How many opcodes there are, how many of them are described, and the table of all."""
     known = opcodes()
     rows = [[code(name), _pages(name) if has_page else "", _missing(name)] for name, has_page in sorted(known.items())]
-    said = f"{coverage()}. The newest version is {_newest()}.\n\n"
-    return said + table(["Opcode", "Pages", "Not described"], rows)
+    text = f"{coverage()}. The newest version is {_newest()}.\n\n"
+    return text + table(["Opcode", "Pages", "Not described"], rows)
 
 
 def _newest() -> str:
@@ -30,6 +30,6 @@ def _pages(opcode: str) -> str:
 
 def _missing(opcode: str) -> str:
     """What no page describes of an opcode."""
-    own = [f"{code(family.name)}: {family.what}" for family in families() if family.opcode == opcode]
-    own += [more.what for more in further_forms(opcode)]
-    return "<br>".join(gap(text) for text in dict.fromkeys(own))
+    descriptions = [f"{code(family.name)}: {family.what}" for family in families() if family.opcode == opcode]
+    descriptions += [more.what for more in further_forms(opcode)]
+    return "<br>".join(gap(text) for text in dict.fromkeys(descriptions))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Definition
-from ptxspec.terms.kinds import Fragment, Immediate, Slot, Special, TupleOf, VectorOf
+from ptxspec.terms.kinds import Immediate, MatrixFragment, Slot, Special, TupleOf, VectorOf
 from ptxspec.terms.types import Type
 from ptxspec_workshop.site.pages import definitions, forms
 
@@ -20,7 +20,7 @@ _SCALES = {1: "twice as wide as", 0: "", -1: "half as wide as", -2: "a quarter a
 _FEW = 4
 
 
-class Row(NamedTuple):
+class OperandRow(NamedTuple):
     """An operand: its name, whether the instruction writes it, its type in words, and what may stand for it."""
 
     name: str
@@ -40,7 +40,7 @@ def type_text(annotation: Any) -> str:
             return f"{type_text(element)}, or as many as {_code('.vec')} says"
         case Immediate(type):
             return f"constant {type_text(type)}"
-        case Fragment():
+        case MatrixFragment():
             return "registers of a fragment"
         case TupleOf():
             return "coordinates"
@@ -50,24 +50,26 @@ def type_text(annotation: Any) -> str:
             raise TypeError(f"an operand of type {annotation!r}")
 
 
-def rows(definition: Definition, own: list[Form]) -> list[Row]:
+def rows(definition: Definition, definition_forms: list[Form]) -> list[OperandRow]:
     """The operands of a definition, in the order in which an instruction has them: destinations first."""
-    syntax = [o for form in own for o in form.syntax.operands]
+    syntax = [o for form in definition_forms for o in form.syntax.operands]
     written: dict[str, Any] = {}
-    for form in own:
+    for form in definition_forms:
         for operand, annotation in zip(form.destinations, definition.results, strict=False):
             written.setdefault(operand.name, annotation)
             if operand.second:
                 written.setdefault(operand.second, definition.results[-1])
-    found = [Row(name, True, type_text(annotation), _taken(definition, name)) for name, annotation in written.items()]
+    result = [
+        OperandRow(name, True, type_text(annotation), _taken(definition, name)) for name, annotation in written.items()
+    ]
     for name, parameter in definition.sources.items():
-        told = [_taken(definition, name)]
-        told += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
-        told += ["may be left out"] if parameter.default is not parameter.empty else []
+        remarks = [_taken(definition, name)]
+        remarks += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
+        remarks += ["may be left out"] if parameter.default is not parameter.empty else []
         selectors = dict.fromkeys(o.selector for o in syntax if o.name == name and o.selector)
-        told += ["with one of " + " or ".join(_selectors(s.options) for s in selectors)] if selectors else []
-        found.append(Row(name, False, type_text(parameter.annotation), "; ".join(filter(None, told))))
-    return found
+        remarks += ["with one of " + " or ".join(_selectors(s.options) for s in selectors)] if selectors else []
+        result.append(OperandRow(name, False, type_text(parameter.annotation), "; ".join(filter(None, remarks))))
+    return result
 
 
 def _selectors(options: Sequence[str]) -> str:
@@ -83,21 +85,23 @@ def _selectors(options: Sequence[str]) -> str:
 def _taken(definition: Definition, name: str) -> str:
     """What may stand for an operand of a definition, where that is not any register or constant of its type."""
     written = name not in definition.sources
-    told = []
+    remarks = []
     annotation = definition.sources[name].annotation if name in definition.sources else None
     if definition.wider and (annotation is None or isinstance(annotation, Slot | Type | VectorOf)):
-        told.append("a wider register too")
+        remarks.append("a wider register too")
     if name in definition.narrower:
-        told.append(f"a register of {_code(str(definition.narrower[name]))} too")
+        remarks.append(f"a register of {_code(str(definition.narrower[name]))} too")
     for operands, where in definition.of_registers:
         if not written and name in operands:
-            told.append("no constant" + (f" with {_forms(where)}" if where else ""))
+            remarks.append("no constant" + (f" with {_forms(where)}" if where else ""))
     constants = definition.constant_ranges.get(name)
     if constants is not None:
-        told.append("only some constants, by the form" if callable(constants) else f"constants {_numbers(constants)}")
+        remarks.append(
+            "only some constants, by the form" if callable(constants) else f"constants {_numbers(constants)}"
+        )
     if name in definition.constant_bounds:
-        told.append(f"a constant at most {_code(definition.constant_bounds[name])}")
-    return "; ".join(told)
+        remarks.append(f"a constant at most {_code(definition.constant_bounds[name])}")
+    return "; ".join(remarks)
 
 
 def _forms(where: dict[str, tuple[Any, ...]]) -> str:
@@ -114,20 +118,20 @@ def _numbers(constants: range | tuple[int, ...]) -> str:
     return ", ".join(map(str, constants))
 
 
-def groups(module: str) -> list[tuple[list[Definition], list[Row]]]:
+def groups(module: str) -> list[tuple[list[Definition], list[OperandRow]]]:
     """The definitions of a page, those whose operands are the same together, with these."""
-    found: list[tuple[list[Definition], list[Row]]] = []
+    result: list[tuple[list[Definition], list[OperandRow]]] = []
     for definition in definitions(module):
-        own = [form for form in forms(module) if form.definition is definition]
-        if not own:
+        definition_forms = [form for form in forms(module) if form.definition is definition]
+        if not definition_forms:
             continue
-        mine = rows(definition, own)
-        same = next((group for group, those in found if those == mine), None)
+        mine = rows(definition, definition_forms)
+        same = next((group for group, those in result if those == mine), None)
         if same is None:
-            found.append(([definition], mine))
+            result.append(([definition], mine))
         else:
             same.append(definition)
-    return found
+    return result
 
 
 def html_of(module: str) -> str:
@@ -138,9 +142,9 @@ def html_of(module: str) -> str:
     several = len(known) > 1
     heads = [*(["Definition"] if several else []), "Operand", "Access", "Type", "What may stand for it"]
     body = []
-    for own, mine in known:
-        names = "<br>".join(f'<a href="#def-{d.name}">{_code(d.name)}</a>' for d in own)
-        for i, row in enumerate(mine or [Row("", False, "none", "")]):
+    for shared_by, mine in known:
+        names = "<br>".join(f'<a href="#def-{d.name}">{_code(d.name)}</a>' for d in shared_by)
+        for i, row in enumerate(mine or [OperandRow("", False, "none", "")]):
             first = [f'<th scope="rowgroup" rowspan="{max(1, len(mine))}">{names}</th>'] if several and not i else []
             access = "" if not row.name else "written" if row.written else "read"
             cells = [_code(row.name) if row.name else "", access, row.type, row.allowed]

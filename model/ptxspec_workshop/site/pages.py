@@ -37,10 +37,10 @@ def definitions(module: str) -> list[Definition]:
 
 @cache
 def _forms_of_pages() -> dict[str, list[Form]]:
-    found: dict[str, list[Form]] = {}
+    by_module: dict[str, list[Form]] = {}
     for form in registry().forms():
-        found.setdefault(form.definition.module, []).append(form)
-    return found
+        by_module.setdefault(form.definition.module, []).append(form)
+    return by_module
 
 
 def forms(module: str) -> list[Form]:
@@ -66,8 +66,8 @@ def opcodes(module: str) -> frozenset[str]:
 
 def profiles() -> dict[str, Path]:
     """The pages of the profiles, by name."""
-    found = {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
-    return {name: found[name] for name in names() if name != "index"}
+    paths = {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
+    return {name: paths[name] for name in names() if name != "index"}
 
 
 def section(path: Path, line: int) -> tuple[str, str]:

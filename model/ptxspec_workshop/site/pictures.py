@@ -23,7 +23,7 @@ from ptxspec_workshop.site.corner_cases import RowError
 Box = tuple[int, int, int, int]
 
 
-class Panel(NamedTuple):
+class PicturePanel(NamedTuple):
     """One image of a picture: what stands below it, red, green, blue and opacity of shape (height, width, 4), and where frames
     are drawn (left, top, right, bottom; the last two exclusive)."""
 
@@ -32,7 +32,7 @@ class Panel(NamedTuple):
     frames: tuple[Box, ...] = ()
 
 
-class Seen(NamedTuple):
+class SeenPanel(NamedTuple):
     """A panel with what the page says is seen, as a PNG file."""
 
     label: str
@@ -71,9 +71,9 @@ def patches() -> np.ndarray:
     """4 × 4 texels, no two neighbours of one colour."""
     colours = np.array([BLUE, YELLOW, RED, SKY, GREEN, ORANGE], np.uint8)
     y, x = np.mgrid[:4, :4]
-    found = np.full((4, 4, 4), 255, np.uint8)
-    found[..., :3] = colours[(x + 4 * y + y // 2) % 6]
-    return found
+    texels = np.full((4, 4, 4), 255, np.uint8)
+    texels[..., :3] = colours[(x + 4 * y + y // 2) % 6]
+    return texels
 
 
 def chain() -> list[np.ndarray]:
@@ -90,13 +90,13 @@ def chain() -> list[np.ndarray]:
 
 def faces(numbered: bool) -> np.ndarray:
     """Six faces of 9 × 9 texels, each of a colour, with its number or without."""
-    found = np.full((6, 9, 9, 4), 255, np.uint8)
+    texels = np.full((6, 9, 9, 4), 255, np.uint8)
     for number, colour in enumerate((RED, ORANGE, GREEN, YELLOW, BLUE, SKY)):
-        found[number, ..., :3] = colour
+        texels[number, ..., :3] = colour
         if numbered:
-            found[number, ::8, ::8, :3] = found[number, ::8, ::8, :3] // 2
-            _with_glyph(found[number], str(number), _DARK if colour in (ORANGE, YELLOW, SKY) else _LIGHT)
-    return found
+            texels[number, ::8, ::8, :3] = texels[number, ::8, ::8, :3] // 2
+            _with_glyph(texels[number], str(number), _DARK if colour in (ORANGE, YELLOW, SKY) else _LIGHT)
+    return texels
 
 
 # Lookups ---------------------------------------------------------------------------------------------------------------
@@ -130,10 +130,10 @@ def looked_up(
         texels, geometry, address=address, filter=filter, normalized_coords=True, read="normalized_float"
     )
     case = TextureCase(geometry, "u8", 4, fractions=True, mode="" if level is None else "level")
-    found = np.zeros((len(rows), 4), np.float32)
-    arguments = [texture, rows.view(np.uint32), found, np.uint32(len(rows))]
+    values = np.zeros((len(rows), 4), np.float32)
+    arguments = [texture, rows.view(np.uint32), values, np.uint32(len(rows))]
     _module(case).launch("k", -(-len(rows) // 256), 256, arguments)
-    return np.rint(found * 255).astype(np.uint8).reshape(*coordinates.shape[:-1], 4)
+    return np.rint(values * 255).astype(np.uint8).reshape(*coordinates.shape[:-1], 4)
 
 
 def grid(first: float, last: float, size: int) -> np.ndarray:
@@ -148,15 +148,15 @@ def _opaque(pixels: np.ndarray) -> np.ndarray:
     return pixels
 
 
-def addressing_modes() -> list[Panel]:
+def addressing_modes() -> list[PicturePanel]:
     """The flag and one repetition on every side, under each mode."""
     size, place = 27 * 6, grid(-1, 2, 27 * 6)
     frame = ((size // 3, size // 3, 2 * size // 3, 2 * size // 3),)
     modes: tuple[AddressMode, ...] = ("wrap", "mirror", "clamp_to_edge", "clamp_to_border")
-    return [Panel(mode, _opaque(looked_up(flag(), "2d", place, mode)), frame) for mode in modes]
+    return [PicturePanel(mode, _opaque(looked_up(flag(), "2d", place, mode)), frame) for mode in modes]
 
 
-def filters() -> list[Panel]:
+def filters() -> list[PicturePanel]:
     """The patches under both filters, and the linear one past the edges."""
     place, frame = grid(-0.25, 1.25, 168), ((28, 28, 140, 140),)
     shown: tuple[tuple[FilterMode, AddressMode], ...] = (
@@ -165,21 +165,21 @@ def filters() -> list[Panel]:
         ("linear", "clamp_to_border"),
     )
     return [
-        Panel(f"{filter}, {mode}", _opaque(looked_up(patches(), "2d", place, mode, filter)), frame)
+        PicturePanel(f"{filter}, {mode}", _opaque(looked_up(patches(), "2d", place, mode, filter)), frame)
         for filter, mode in shown
     ]
 
 
-def levels() -> list[Panel]:
+def levels() -> list[PicturePanel]:
     """The chain, each level on its own, then all of them from left to right."""
     place, texels = grid(0, 1, 96), chain()
     most = len(texels) - 1
-    found = []
+    panels = []
     for number in range(len(texels)):
         pixels = looked_up(texels, "2d", place, level=np.full(place.shape[:2], number))
-        found.append(Panel(f"level {number}", pixels))
-    found.append(Panel(f"from 0 to {most}", looked_up(texels, "2d", place, level=place[..., 0] * most)))
-    return found
+        panels.append(PicturePanel(f"level {number}", pixels))
+    panels.append(PicturePanel(f"from 0 to {most}", looked_up(texels, "2d", place, level=place[..., 0] * most)))
+    return panels
 
 
 #: where the faces lie that are folded up to a cube: (column, row), and the directions to the middle, the right and down
@@ -193,24 +193,24 @@ _NET = (
 )
 
 
-def _net(label: str, texels: np.ndarray, steps: np.ndarray, pixel: int, framed: bool) -> Panel:
+def _net(label: str, texels: np.ndarray, steps: np.ndarray, pixel: int, framed: bool) -> PicturePanel:
     """A cube's surface laid flat, looked up at `steps` from −1 to 1 across each side, every lookup pixel × pixel large."""
     count = len(steps)
     ways = [
         np.add.outer(steps, np.zeros(count))[..., None] * down + steps[:, None] * right + middle
-        for _, middle, right, down in (map(np.array, own) for own in _NET)
+        for _, middle, right, down in (map(np.array, step) for step in _NET)
     ]
-    found = looked_up(texels, "cube", np.stack(ways))
+    faces_seen = looked_up(texels, "cube", np.stack(ways))
     picture = np.zeros((3 * count, 4 * count, 4), np.uint8)
     frames = []
-    for ((column, row), *_), own in zip(_NET, found, strict=True):
-        picture[row * count : (row + 1) * count, column * count : (column + 1) * count] = own
+    for ((column, row), *_), face in zip(_NET, faces_seen, strict=True):
+        picture[row * count : (row + 1) * count, column * count : (column + 1) * count] = face
         left, top, size = column * count * pixel, row * count * pixel, count * pixel
         frames.append((left, top, left + size, top + size))
-    return Panel(label, picture.repeat(pixel, axis=0).repeat(pixel, axis=1), tuple(frames) if framed else ())
+    return PicturePanel(label, picture.repeat(pixel, axis=0).repeat(pixel, axis=1), tuple(frames) if framed else ())
 
 
-def cube() -> list[Panel]:
+def cube() -> list[PicturePanel]:
     """A cube's surface: the middles of the texels, then points of which the outer ones lie on the cube's edges exactly."""
     middles = (np.arange(9) + 0.5) / 4.5 - 1
     return [
@@ -220,7 +220,7 @@ def cube() -> list[Panel]:
 
 
 #: the pictures by name
-PICTURES: dict[str, Callable[[], list[Panel]]] = {
+PICTURES: dict[str, Callable[[], list[PicturePanel]]] = {
     "addressing-modes": addressing_modes,
     "cube": cube,
     "filters": filters,
@@ -235,20 +235,20 @@ def described(lines: list[str]) -> dict[str, tuple[int, str]]:
 
     Raises RowError for a line of another form or a label that comes twice.
     """
-    found: dict[str, tuple[int, str]] = {}
+    labelled: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(lines):
         if not line.strip():
             continue
         label, _, text = (part.strip() for part in line.partition(":"))
         if not text:
             raise RowError(number, f"{line.strip()!r} does not say what is seen; it should be `label: what is seen`")
-        if label in found:
+        if label in labelled:
             raise RowError(number, f"{label!r} is described twice")
-        found[label] = number, text
-    return found
+        labelled[label] = number, text
+    return labelled
 
 
-def png(panel: Panel) -> bytes:
+def png(panel: PicturePanel) -> bytes:
     """The panel as a PNG file. A frame is a dark line within a light one, drawn on the pixels inside."""
     from PIL import Image, ImageDraw
 
@@ -262,7 +262,7 @@ def png(panel: Panel) -> bytes:
     return file.getvalue()
 
 
-def drawn(name: str, lines: list[str]) -> list[Seen]:
+def drawn(name: str, lines: list[str]) -> list[SeenPanel]:
     """The panels of a picture, each with what the page says is seen.
 
     Raises ValueError for an unknown name and a panel without a description, RowError for a line that fits no panel.
@@ -278,15 +278,15 @@ def drawn(name: str, lines: list[str]) -> list[Seen]:
     missing = [label for label in labels if label not in texts]
     if missing:
         raise ValueError(f"nothing says what is seen in {'; '.join(missing)}")
-    return [Seen(panel.label, texts[panel.label][1], png(panel)) for panel in panels]
+    return [SeenPanel(panel.label, texts[panel.label][1], png(panel)) for panel in panels]
 
 
-def markdown(seen: list[Seen], folder: Path, address: str) -> str:
+def markdown(seen: list[SeenPanel], folder: Path, address: str) -> str:
     """Figures whose files are written into `folder`, which documents know by `address`."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
-    for one in seen:
-        file = f"{hashlib.sha256(one.png).hexdigest()[:16]}.png"
-        (folder / file).write_bytes(one.png)
-        found.append(f"~~~~{{figure}} {address}/{file}\n:alt: {one.alt}\n\n{one.label}\n~~~~\n")
-    return "\n".join(found)
+    figures = []
+    for picture in seen:
+        file = f"{hashlib.sha256(picture.png).hexdigest()[:16]}.png"
+        (folder / file).write_bytes(picture.png)
+        figures.append(f"~~~~{{figure}} {address}/{file}\n:alt: {picture.alt}\n\n{picture.label}\n~~~~\n")
+    return "\n".join(figures)

@@ -30,11 +30,11 @@ _PARTS = (
 @cache
 def model_files() -> list[Path]:
     """The files of the model that decide what a table holds."""
-    found = {part: list(_MODEL.glob(part)) for part in _PARTS}
-    lost = [part for part, paths in found.items() if not paths]
+    by_part = {part: list(_MODEL.glob(part)) for part in _PARTS}
+    lost = [part for part, paths in by_part.items() if not paths]
     if lost:
         raise FileNotFoundError(f"no file of the model is {lost[0]}, on which the site's tables depend")
-    return sorted(path for paths in found.values() for path in paths)
+    return sorted(path for paths in by_part.values() for path in paths)
 
 
 @cache

@@ -45,7 +45,7 @@ def parameters_without_a_list(app: Sphinx, page: str, template: str, context: di
     """Sphinx writes the parameters of a long signature as a list of descriptions without terms, which HTML does not know."""
     if context.get("body"):
         context["body"] = _PARAMETERS.sub(
-            lambda found: f'{found[1]}<span class="parameters">{_lines(found[2])}</span>', context["body"]
+            lambda match: f'{match[1]}<span class="parameters">{_lines(match[2])}</span>', context["body"]
         )
 
 

@@ -34,7 +34,7 @@ GROUPS = ("Stating a definition", "Types of operands", "Numbers and truth values
 
 def words() -> dict[str, list[tuple[str, str, str]]]:
     """By group: (how the word is written, what it means, its name). Words of one meaning stand together."""
-    found: dict[str, list[tuple[str, str, str]]] = {group: [] for group in GROUPS}
+    groups: dict[str, list[tuple[str, str, str]]] = {group: [] for group in GROUPS}
     merged: dict[tuple[str, str], list[str]] = {}
     for name in ptxspec.terms.__all__:
         if not has_row(name):
@@ -42,12 +42,12 @@ def words() -> dict[str, list[tuple[str, str, str]]]:
         word = getattr(ptxspec.terms, name)
         group = _group(name, word)
         if isinstance(word, type) or inspect.isfunction(word):
-            found[group].append((_call(name, word), _meaning(name, word), name))
+            groups[group].append((_call(name, word), _meaning(name, word), name))
         else:
             merged.setdefault((group, _meaning(name, word)), []).append(name)
     for (group, meaning), names in merged.items():
-        found[group].insert(0, (" ".join(names), meaning, names[0]))
-    return {group: rows for group, rows in found.items() if rows}
+        groups[group].insert(0, (" ".join(names), meaning, names[0]))
+    return {group: rows for group, rows in groups.items() if rows}
 
 
 def has_row(name: str) -> bool:
@@ -100,11 +100,11 @@ def _meaning(name: str, word: Any) -> str:
 @cache
 def _comments() -> dict[str, str]:
     """What the comments `#: …` say of the constants below them."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for module in (core, kinds, types, vocabulary):
         for text, names in re.findall(r"^#: (.*)\n((?:\w+(?:: .*?)? = .*\n)+)", inspect.getsource(module), re.M):
-            found |= dict.fromkeys(re.findall(r"^\w+", names, re.M), text[0].upper() + text[1:] + ".")
-    return found
+            texts |= dict.fromkeys(re.findall(r"^\w+", names, re.M), text[0].upper() + text[1:] + ".")
+    return texts
 
 
 def undocumented() -> Iterator[str]:

@@ -48,5 +48,5 @@ def awaited(form: Form, profile: Profile | None = None) -> list[str]:
     """The approximate results of a form for which a profile has no choice: of these the comparison tells nothing."""
     profile = _choices() if profile is None else profile
     meaning = form.meaning(form.absences[-1])
-    found = freedoms_in(*[v for r in meaning.results for v in r.values])
-    return sorted({f.attrs[0] for f in found if isinstance(f.attrs[4], Approximation) and not profile.chooses(f)})
+    freedoms = freedoms_in(*[v for r in meaning.results for v in r.values])
+    return sorted({f.attrs[0] for f in freedoms if isinstance(f.attrs[4], Approximation) and not profile.chooses(f)})

@@ -10,7 +10,7 @@ import numpy as np
 from ptxspec.evidence.compare.choices import settled
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.terms.definitions import Meaning
-from ptxspec.terms.loops import Loop, callable_at, function, stored_bits
+from ptxspec.terms.loops import RowLoop, callable_at, function, stored_bits
 from ptxspec.terms.native import Library, pays_as_vectors
 from ptxspec.terms.types import Type
 
@@ -51,13 +51,13 @@ def compile_loops(
     """For each meaning a function from columns of operands, contiguous arrays of raw bits, to columns of results."""
     needs: set[str] = set()
     loops = [
-        Loop(tuple((name, type, True) for name, type in inputs_of(meaning)), tuple(results_of(meaning)))
+        RowLoop(tuple((name, type, True) for name, type in inputs_of(meaning)), tuple(results_of(meaning)))
         for meaning in meanings
     ]
     text = "\n".join(function(f"form{i}", loop, needs, choose) for i, loop in enumerate(loops))
     library = Library(text, needs, level=level, vectorize=level > 0 and pays_as_vectors(text))
 
-    def bind(i: int, loop: Loop) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+    def bind(i: int, loop: RowLoop) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
         call = callable_at(library.address(f"form{i}"), loop)
 
         def run(inputs: list[np.ndarray]) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 
 #: of so many rows one is put to the exact interpretation itself, the others to what its terms are written out to
 EXACT_STEP = 8
@@ -58,7 +58,7 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
         many = count if first.plain else max(1, count // 8)
         seeded = f"{seed}:{first.mnemonic if first.plain else first}"
         tables.append(rows([t for _, t in inputs_of(meaning)], many, seeded))
-    found: list[Disagreement] = []
+    disagreements: list[Disagreement] = []
     native = run_native([m for _, m in cases], tables)
     for (key, meaning), table, computed in zip(cases, tables, native, strict=True):
         names = [n for n, _ in inputs_of(meaning)]
@@ -74,8 +74,8 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
                 got["symbolic"] = solver(values)
             for name, other in got.items():
                 if other != want:
-                    found += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
-    return found
+                    disagreements += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
+    return disagreements
 
 
 def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
@@ -92,21 +92,20 @@ def _scripted(meaning: Meaning) -> Callable[..., tuple[int, ...]]:
         word, type = names[name]
         return f"bool({word})" if type.kind == "pred" else word
 
-    script = Script(bind)
-    found = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
-    return script.function(["choose", *(word for word, _ in names.values())], f"({found})")
+    script = PythonScript(bind)
+    outputs = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
+    return script.function(["choose", *(word for word, _ in names.values())], f"({outputs})")
 
 
 def _symbolic(meaning: Meaning) -> Callable[[dict[str, int]], tuple[int, ...]]:
     """A function from the operands' values to the results: the solver's formula is made once, and simplified for each row."""
     import z3
 
-    from ptxspec.terms.symbolic import Script as SmtScript
-    from ptxspec.terms.symbolic import parsed
+    from ptxspec.terms.symbolic import Script, parsed
 
     types = inputs_of(meaning)
     words = {n: z3.Bool(f"in.{n}") if t.kind == "pred" else z3.BitVec(f"in.{n}", t.width) for n, t in types}
-    script = SmtScript(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1]), functional=True)
+    script = Script(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1]), functional=True)
     lowering = Lowering(script, {n: script.declare(f"in.{n}", 0 if t.kind == "pred" else t.width) for n, t in types})
     results = results_of(meaning)
     wanted = [(lowering.truth(v), 0) if t.kind == "pred" else (lowering.low(v, t.width), t.width) for t, v in results]

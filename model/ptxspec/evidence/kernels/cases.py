@@ -43,7 +43,7 @@ class Launch(NamedTuple):
         return self.block or len(self.cells)
 
 
-class Question(Protocol):
+class KernelQuestion(Protocol):
     """What can be launched: its name among the answers, its launches, and what is kept of the rows that these leave."""
 
     @property
@@ -57,7 +57,7 @@ class Question(Protocol):
         ...
 
 
-class Case(Question, Protocol):
+class Case(KernelQuestion, Protocol):
     """A question about one form, with a kernel of its own."""
 
     @property
@@ -82,7 +82,7 @@ class Case(Question, Protocol):
         """What a row of the answer is of, to be shown."""
         ...
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Which rows of two answers differ."""
         ...
 
@@ -95,7 +95,7 @@ def chunks(cases: Sequence[C]) -> list[list[C]]:
     by_module: dict[Any, list[C]] = {}
     for case in cases:
         by_module.setdefault((type(case), case.apart), []).append(case)
-    return [own[i : i + CHUNK] for own in by_module.values() for i in range(0, len(own), CHUNK)]
+    return [group[i : i + CHUNK] for group in by_module.values() for i in range(0, len(group), CHUNK)]
 
 
 def named(chunk: Sequence[C]) -> dict[str, C]:
@@ -108,9 +108,9 @@ def module_of(chunk: Sequence[Case]) -> str:
     return chunk[0].module([case.text(name) for name, case in named(chunk).items()])
 
 
-def unlike(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def unlike(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Which rows of two answers differ in any column."""
-    rows: np.ndarray = (one != other).any(axis=1)
+    rows: np.ndarray = (left != right).any(axis=1)
     return rows
 
 

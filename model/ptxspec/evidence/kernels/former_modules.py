@@ -18,6 +18,6 @@ FORMER = {
 }
 
 
-def asked_in(form: Form) -> tuple[str, str]:
+def module_for_ptxas(form: Form) -> tuple[str, str]:
     """The version and the target of the module in which a form is asked about."""
     return module_for(form) if form.removal is None else FORMER[form.removal]

@@ -11,9 +11,9 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.instruction_kernels import (
-    Kernel,
+    FormKernel,
     cell_types,
     kernel,
     words,
@@ -40,8 +40,8 @@ def comparable(form: Form) -> bool:
     """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
     among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
     meaning = form.meaning(form.absences[-1])
-    said = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
-    return pure(form) and not form.definition.returns_addresses and not said and not undefined(meaning)
+    orders = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
+    return pure(form) and not form.definition.returns_addresses and not orders and not undefined(meaning)
 
 
 def says_how(form: Form, access: Access) -> bool:
@@ -58,10 +58,10 @@ def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
     """The operand rows of a form, reproducible from the seed. An operand that must be a constant is the kernel's."""
     inputs = inputs_of(meaning)
     count = ROWS if form.plain else VARIANT_ROWS
-    found = rows([t for _, t in inputs], count, f"{SEED}:{form.mnemonic if form.plain else form}")
+    table = rows([t for _, t in inputs], count, f"{SEED}:{form.mnemonic if form.plain else form}")
     for i in _constants(form, meaning):
-        found = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in found]
-    return found
+        table = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in table]
+    return table
 
 
 def _constants(form: Form, meaning: Meaning) -> list[int]:
@@ -70,11 +70,11 @@ def _constants(form: Form, meaning: Meaning) -> list[int]:
     return [i for i, p in enumerate(parameters) if p is not None and isinstance(p.annotation, Immediate)]
 
 
-def cells_of(own: Kernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
+def cells_of(form_kernel: FormKernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
     """A kernel's operand rows as its input buffer."""
     data = blank_rows(len(table))
-    width = len(cell_types(own.inputs))
-    data[:, :width] = np.array([words(row, own.inputs) for row in table], np.uint64).reshape(len(table), width)
+    width = len(cell_types(form_kernel.inputs))
+    data[:, :width] = np.array([words(row, form_kernel.inputs) for row in table], np.uint64).reshape(len(table), width)
     return data
 
 
@@ -117,7 +117,7 @@ class FunctionCase:
     @property
     def apart(self) -> Any:
         """A module has one version and target."""
-        return asked_in(self.form)
+        return module_for_ptxas(self.form)
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent).text
@@ -133,10 +133,10 @@ class FunctionCase:
         types = cell_types(t for t, _ in results_of(self.meaning))
         return columns(types, out).astype(f"u{max(max(t.bytes, 1) for t in types)}")
 
-    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return unlike(one, other)
+    def differs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return unlike(left, right)
 
 
-def cases(own: Iterable[Form]) -> list[FunctionCase]:
+def cases(forms: Iterable[Form]) -> list[FunctionCase]:
     """The cases of some forms, in all variants. Their answers are named after the form alone."""
-    return [FunctionCase(v, absent) for f in own if comparable(f) for v in f.variants for absent in f.absences]
+    return [FunctionCase(v, absent) for f in forms if comparable(f) for v in f.variants for absent in f.absences]

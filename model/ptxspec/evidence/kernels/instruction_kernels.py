@@ -23,7 +23,7 @@ from ptxspec.evidence.kernels.kernel_operands import (
 from ptxspec.language.forms import Form
 from ptxspec.literate.notation import Operand
 from ptxspec.terms.effects import Update
-from ptxspec.terms.kinds import Fragment, Immediate, Special, TupleOf, VectorOf, vector_length
+from ptxspec.terms.kinds import Immediate, MatrixFragment, Special, TupleOf, VectorOf, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 #: threads of a CTA, each with so many bytes of shared memory
@@ -53,7 +53,7 @@ def is_of_today(form: Form) -> bool:
     return form.removal is None and module_for(form) == TODAY
 
 
-class Kernel(NamedTuple):
+class FormKernel(NamedTuple):
     """A kernel's name, the form it executes, its text, the types of what it takes and gives, and the line of the text with
     the instruction. A value of 128 bits has two cells, the low one first."""
 
@@ -80,10 +80,10 @@ _AROUND = (
 
 def words(values: Sequence[int], types: Sequence[Type]) -> list[int]:
     """What the cells hold in which values of these types are kept."""
-    found: list[int] = []
+    cells: list[int] = []
     for value, type in zip(values, types, strict=True):
-        found += [value & (1 << 64) - 1, value >> 64] if type.width == 128 else [value]
-    return found
+        cells += [value & (1 << 64) - 1, value >> 64] if type.width == 128 else [value]
+    return cells
 
 
 def cell_types(types: Iterable[Type]) -> list[Type]:
@@ -103,8 +103,8 @@ class _Registers:
 
     def _declare(self, type: Type) -> str:
         register = f"%x{len(self.declarations)}"
-        own = type if type.kind == "pred" else type.bits
-        self.declarations.append(f"  .reg {own} {register};")
+        declared = type if type.kind == "pred" else type.bits
+        self.declarations.append(f"  .reg {declared} {register};")
         return register
 
     def source(self, type: Type) -> str:
@@ -136,88 +136,88 @@ class _Registers:
         return register
 
 
-def _several(form: Form, type: Any, one: Callable[[Any], str]) -> str:
+def _several(form: Form, type: Any, register: Callable[[Any], str]) -> str:
     """The text of an operand of a type, or of a vector of them."""
-    if isinstance(type, Fragment):
-        return "{" + ", ".join(map(one, type.types)) + "}"
+    if isinstance(type, MatrixFragment):
+        return "{" + ", ".join(map(register, type.types)) + "}"
     if not isinstance(type, VectorOf):
-        return one(type)
+        return register(type)
     count = vector_length(form.modifiers)
-    registers = [one(type.element) for _ in range(count or 1)]
+    registers = [register(type.element) for _ in range(count or 1)]
     return "{" + ", ".join(registers) + "}" if count else registers[0]
 
 
-def _destination_text(form: Form, place: Operand, results: list[Any], own: _Registers) -> str:
+def _destination_text(form: Form, place: Operand, results: list[Any], registers: _Registers) -> str:
     annotations = [results.pop(0) for _ in range(2 if place.second else 1)]
-    types = (form.definition.type_of(place.name, one, form.modifiers) for one in annotations)
-    return "|".join(_several(form, type, own.destination) for type in types)
+    types = (form.definition.type_of(place.name, annotation, form.modifiers) for annotation in annotations)
+    return "|".join(_several(form, type, registers.destination) for type in types)
 
 
-def _source_text(form: Form, place: Operand, annotation: Any, own: _Registers) -> str:
+def _source_text(form: Form, place: Operand, annotation: Any, registers: _Registers) -> str:
     if isinstance(annotation, Immediate):
         return str(immediate(form, place.name))
     type = form.definition.type_of(place.name, annotation, form.modifiers)
     if isinstance(type, TupleOf):
-        registers = [own.source(t) for t in padded(form.definition.elements(place.name, form.modifiers))]
-        return "{" + ", ".join(registers) + "}"
+        elements = [registers.source(t) for t in padded(form.definition.elements(place.name, form.modifiers))]
+        return "{" + ", ".join(elements) + "}"
     if isinstance(type, Special):
         return place_text(type, place, form)
-    return _several(form, type, own.source)
+    return _several(form, type, registers.source)
 
 
-def _operands(form: Form, absent: tuple[str, ...], own: _Registers) -> dict[str, str]:
+def _operands(form: Form, absent: tuple[str, ...], registers: _Registers) -> dict[str, str]:
     """The operands' texts by their names, in the order of the syntax."""
     results = list(form.definition.results)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for place in form.syntax.operands:
         if place.name in absent:
             continue
         parameter = form.definition.sources.get(place.name)
         if parameter is None:
-            text = _destination_text(form, place, results, own)
+            text = _destination_text(form, place, results, registers)
         else:
-            text = _source_text(form, place, parameter.annotation, own)
+            text = _source_text(form, place, parameter.annotation, registers)
         text = form.marked(place, text)
-        found[place.name] = f"({text})" if place.listed else text
-    return found
+        texts[place.name] = f"({text})" if place.listed else text
+    return texts
 
 
-def _fill_cell(form: Form, effect: Update, own: _Registers) -> None:
+def _fill_cell(form: Form, effect: Update, registers: _Registers) -> None:
     """What stands in the memory that an instruction updates is the row's next value, and what it leaves there the next result."""
     type, count = effect.type, effect.count
-    word, old = f"b{type.width}", [own.source(type) for _ in range(count)]
+    word, old = f"b{type.width}", [registers.source(type) for _ in range(count)]
     cell = cell_register(form)
     space = "shared" if cell == "%at32" else "global"
     is_output = space == "global" and count == 1 and type.bytes <= 8  # the cell is the output's own
     if is_output:
-        own.before.append(f"  add.u64 %at, %out, {8 * len(cell_types(own.outputs))};")
+        registers.before.append(f"  add.u64 %at, %out, {8 * len(cell_types(registers.outputs))};")
     else:  # where the operands came from
         of_shared = ["  mov.u32 %at32, cell;", f"  mad.lo.u32 %at32, %t, {CELL}, %at32;"]
-        own.before.extend(of_shared if space == "shared" else ["  mov.u64 %at, %in;"])
-    own.before.extend(f"  st.{space}.{word} [{cell}+{type.bytes * i}], {r};" for i, r in enumerate(old))
+        registers.before.extend(of_shared if space == "shared" else ["  mov.u64 %at, %in;"])
+    registers.before.extend(f"  st.{space}.{word} [{cell}+{type.bytes * i}], {r};" for i, r in enumerate(old))
     if is_output:
-        own.outputs.append(type)
+        registers.outputs.append(type)
     else:
-        new = [own.destination(type) for _ in range(count)]
+        new = [registers.destination(type) for _ in range(count)]
         back = [f"  ld.{space}.{word} {r}, [{cell}+{type.bytes * i}];" for i, r in enumerate(new)]
-        own.after[:0] = back
+        registers.after[:0] = back
 
 
-def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = False) -> Kernel:
+def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = False) -> FormKernel:
     """The kernel for one form, with the optional operands `absent` left out. With `around`, threads whose cell at TAKES_PART
     is zero branch around the instruction and store nothing."""
-    own = _Registers()
-    operands = _operands(form, absent, own)
+    registers = _Registers()
+    operands = _operands(form, absent, registers)
     meaning = form.meaning(absent)
     if isinstance(meaning.effect, Update):
-        _fill_cell(form, meaning.effect, own)
+        _fill_cell(form, meaning.effect, registers)
     # the bit as additions write and read it: a machine may keep a borrow the other way round
     if meaning.carry_read:  # 1 + (2^32 − 1) leaves a carry, 0 + (2^32 − 1) none
-        carry = own.source(TYPES["pred"])
-        own.before.extend([f"  selp.u32 %at32, 1, 0, {carry};", "  add.cc.u32 %at32, %at32, 0xffffffff;"])
+        carry = registers.source(TYPES["pred"])
+        registers.before.extend([f"  selp.u32 %at32, 1, 0, {carry};", "  add.cc.u32 %at32, %at32, 0xffffffff;"])
     if meaning.carry is not None:
-        register = own.destination(TYPES["u32"])
-        own.after.insert(0, f"  addc.u32 {register}, 0, 0;")
+        register = registers.destination(TYPES["u32"])
+        registers.after.insert(0, f"  addc.u32 {register}, 0, 0;")
     instruction = f"  {form.written(operands)}"
     executed = [
         *(POLICY if form.syntax.has_companion else ()),
@@ -225,11 +225,18 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         *(_AROUND if around else ()),
         instruction,
     ]
-    return Kernel(name, form, _text(name, own, executed, around), tuple(own.inputs), tuple(own.outputs), instruction)
+    return FormKernel(
+        name,
+        form,
+        _text(name, registers, executed, around),
+        tuple(registers.inputs),
+        tuple(registers.outputs),
+        instruction,
+    )
 
 
-def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> str:
-    work = [*own.before, *executed, *own.after]
+def _text(name: str, registers: _Registers, executed: Sequence[str], around: bool) -> str:
+    work = [*registers.before, *executed, *registers.after]
     used = words_in(work)
     return "\n".join(
         [
@@ -238,17 +245,17 @@ def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> 
             "  .reg .u64 %in, %out, %at;",
             "  .reg .u32 %t;",
             *(text for names, text in _DECLARATIONS.items() if not used.isdisjoint(names)),
-            *own.declarations,
+            *registers.declarations,
             "  ld.param.u64 %in, [in];",
             "  ld.param.u64 %out, [out];",
             "  mov.u32 %t, %tid.x;",
             "  mul.wide.u32 %at, %t, 128;",
             "  add.u64 %in, %in, %at;",
             "  add.u64 %out, %out, %at;",
-            *own.before,
+            *registers.before,
             *executed,
             "target:",
-            *own.after,
+            *registers.after,
             *(("around:",) if around else ()),
             "  ret;",
             "}",
@@ -272,16 +279,16 @@ def words_in(lines: Iterable[str]) -> set[str]:
     return {word for line in lines for word in _WORD.findall(line)}
 
 
-def names_sampler(kernel: Kernel) -> bool:
+def names_sampler(kernel: FormKernel) -> bool:
     """Whether a kernel belongs into a module in independent texture mode."""
     return SAMPLER in kernel.text
 
 
-def kernels_for(forms: Iterable[Form]) -> list[Kernel]:
+def kernels_for(forms: Iterable[Form]) -> list[FormKernel]:
     """Kernels for every form and its variants, once for each way of leaving optional operands out."""
-    found: list[Kernel] = []
+    kernels: list[FormKernel] = []
     for form in forms:
         for variant in form.variants:
             for absent in variant.absences:
-                found.append(kernel(variant, f"k{len(found)}", absent))
-    return found
+                kernels.append(kernel(variant, f"k{len(kernels)}", absent))
+    return kernels

@@ -56,14 +56,14 @@ def declarations_for(form: Form) -> list[str]:
     """Declarations that the operands of a call or an indirect branch need."""
     names = {p.annotation.name for p in form.definition.sources.values() if isinstance(p.annotation, Special)}
     gives, takes = ways(form)
-    found = ["  .param .b32 given, taken;", "  st.param.b32 [given], %t;"] if gives or takes else []
+    lines = ["  .param .b32 given, taken;", "  st.param.b32 [given], %t;"] if gives or takes else []
     if _writes_param(form):  # of an entry's own parameters none is written
-        found.append("  .param .align 16 .b8 kept[64];")
+        lines.append("  .param .align 16 .b8 kept[64];")
     if "target_list" in names:
         prototype = f"{'(.param .b32 _) ' if gives else ''}_ {'(.param .b32 _)' if takes else '()'}"
         is_call = isinstance(form.meaning().effect, Call)
-        found.append(f"list: .callprototype {prototype};" if is_call else "list: .branchtargets target, target;")
-    return found
+        lines.append(f"list: .callprototype {prototype};" if is_call else "list: .branchtargets target, target;")
+    return lines
 
 
 #: a policy for a hint that names one
@@ -96,8 +96,8 @@ def place_text(type: Special, place: Operand, form: Form) -> str:
         return "[kept]"
     if isinstance(form.meaning(form.absences[-1]).effect, Update):
         return f"[{cell_register(form)}]"
-    own = form.definition.spaces.get(place.name)
-    space = own or form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
+    definition_space = form.definition.spaces.get(place.name)
+    space = definition_space or form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
     by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "argument", "global": "shared_by_all"}
     name = by_space.get(str(space).split("::")[0], "%in")
     if type.name == "variable_address":

@@ -74,9 +74,11 @@ def special(type: Type) -> list[int]:
 
 def _side_by_side(type: Type) -> list[int]:
     """Each special value in each element, beside others."""
-    own = special(type.element)
+    specials = special(type.element)
     strides = (1, 7, 11, 5)
-    rows = [[own[(i * strides[k] + 3 * k) % len(own)] for k in range(type.elements)] for i in range(len(own))]
+    rows = [
+        [specials[(i * strides[k] + 3 * k) % len(specials)] for k in range(type.elements)] for i in range(len(specials))
+    ]
     return list(dict.fromkeys(sum(v << k * type.element_step for k, v in enumerate(row)) for row in rows))
 
 
@@ -101,16 +103,16 @@ def rows(types: Sequence[Type], count: int, seed: object = 0) -> list[tuple[int,
     large numbers both occur."""
     source = random.Random(f"{seed}:{[t.name for t in types]}")
     specials = [special(t) for t in types]
-    found: list[tuple[int, ...]] = []
+    drawn: list[tuple[int, ...]] = []
     total = 1
     for values in specials:
         total *= len(values)
     if total <= count // 2:
-        found = [()]
+        drawn = [()]
         for values in specials:
-            found = [(*row, v) for row in found for v in values]
+            drawn = [(*row, v) for row in drawn for v in values]
     else:
-        found = [tuple(source.choice(values) for values in specials) for _ in range(count // 2)]
-    while len(found) < count:
-        found.append(tuple(_drawn(type, source) for type in types))
-    return found
+        drawn = [tuple(source.choice(values) for values in specials) for _ in range(count // 2)]
+    while len(drawn) < count:
+        drawn.append(tuple(_drawn(type, source) for type in types))
+    return drawn

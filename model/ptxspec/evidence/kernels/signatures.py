@@ -41,8 +41,8 @@ def undefined(meaning: Meaning) -> bool:
 def approximate(form: Form) -> bool:
     """Whether the form has a result for which PTX bounds the error alone."""
     meaning = form.meaning(form.absences[-1])
-    found = freedoms_in(*[v for r in meaning.results for v in r.values])
-    return any(isinstance(f.attrs[4], Approximation) for f in found)
+    freedoms = freedoms_in(*[v for r in meaning.results for v in r.values])
+    return any(isinstance(f.attrs[4], Approximation) for f in freedoms)
 
 
 def inputs_of(meaning: Meaning) -> list[tuple[str, Type]]:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.base.escaping import shortened
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.diagnostics import where
 from ptxspec.language.digits import TooLarge, double_of, integer_of
-from ptxspec.language.parser_generator import Failed
-from ptxspec.language.tree import Number, Real, Spelled
+from ptxspec.language.parser_generator import ParseFailure
+from ptxspec.language.tree import Float, Number, Spelled
 from ptxspec.terms.static_rules import BrokenRule
 
 EXPRESSIONS = "spec/syntax/constant-expressions.md"
@@ -37,7 +37,7 @@ class _Step(NamedTuple):
 class Constants:
     """Reads constants."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: BuiltText):
         self.text = text
 
     def integer(self, at: int) -> int:
@@ -52,25 +52,25 @@ class Constants:
         except TooLarge:
             value = 1 << 64
         except ValueError:
-            raise Failed(at, "integer", None, f"{shortened(word, 100)!r} is no octal number", LITERALS) from None
+            raise ParseFailure(at, "integer", None, f"{shortened(word, 100)!r} is no octal number", LITERALS) from None
         if value >= 1 << 64:
-            raise Failed(at, "integer", None, f"{shortened(word, 100)} does not fit into 64 bits", LITERALS)
+            raise ParseFailure(at, "integer", None, f"{shortened(word, 100)} does not fit into 64 bits", LITERALS)
         return Spelled.of(value, word)
 
-    def literal(self, at: int) -> Number | Real:
+    def literal(self, at: int) -> Number | Float:
         """The value of one word."""
         word, which = self.text.words[at], self.text.classes[at]
         if which in ("integer", "predefined"):
             return Number(self.integer(at))
         if which == "bits":
-            return Real(Spelled.of(integer_of(word[2:], 16), word), 32 if word[1] in "fF" else 64)
+            return Float(Spelled.of(integer_of(word[2:], 16), word), 32 if word[1] in "fF" else 64)
         bits = double_of(word)
         if bits is None:
             message = f"{shortened(word, 100)} is beyond the range of a double"
-            raise Failed(at, "decimal", None, message, LITERALS)
-        return Real(Spelled.of(bits, word), 64)
+            raise ParseFailure(at, "decimal", None, message, LITERALS)
+        return Float(Spelled.of(bits, word), 64)
 
-    def constant(self, at: int) -> tuple[Number | Real, int]:
+    def constant(self, at: int) -> tuple[Number | Float, int]:
         """The constant that begins at a word, which may be an expression, and the number of the word after it."""
         if self.text.classes[at] in LITERAL:
             after = self.text.words[at + 1]
@@ -78,27 +78,27 @@ class Constants:
                 return self.literal(at), at + 1
         return self.expression(at)
 
-    def expression(self, at: int) -> tuple[Number | Real, int]:
+    def expression(self, at: int) -> tuple[Number | Float, int]:
         """A constant expression."""
         expression = _Expression(self, at)
         expression.read()
-        found = expression.value()
-        value = Spelled.of(found.value, "".join(expression.texts))
-        return (Real(value, 64) if found.type == "f64" else Number(value)), expression.at
+        constant = expression.value()
+        value = Spelled.of(constant.value, "".join(expression.texts))
+        return (Float(value, 64) if constant.type == "f64" else Number(value)), expression.at
 
     def typed(self, at: int) -> Any:
         """A literal of an expression, with its type."""
         word, which = self.text.words[at], self.text.classes[at]
         if which == "bits" and word[1] in "fF":
             message = "exact bits of single precision stand alone, without a sign and not in an expression"
-            raise Failed(at, "constant", None, message, LITERALS)
+            raise ParseFailure(at, "constant", None, message, LITERALS)
         if which in ("name", "dotted") or word == "_":
-            raise Failed(at, "constant", None, f"{word} is a name, not a constant", EXPRESSIONS)
+            raise ParseFailure(at, "constant", None, f"{word} is a name, not a constant", EXPRESSIONS)
         if which not in LITERAL:
-            raise Failed(at, "constant", "a constant", None, EXPRESSIONS)
+            raise ParseFailure(at, "constant", "a constant", None, EXPRESSIONS)
         value = self.literal(at)
         constant = contracts.constant_expressions.Constant
-        if isinstance(value, Real):
+        if isinstance(value, Float):
             return constant("f64", int(value.bits))
         return constant(contracts.literals.integer_type(value.value, word.endswith("U")), int(value.value))
 
@@ -109,7 +109,7 @@ class Constants:
 
     count = natural
 
-    def integral(self, at: int, value: Number | Real, what: str) -> int:
+    def integral(self, at: int, value: Number | Float, what: str) -> int:
         """A constant that must be an integer."""
         if isinstance(value, Number):
             return value.value
@@ -182,7 +182,7 @@ class _Expression:
         begun = self.waiting[-1]
         partner = ")" if begun.item == "(" else ":"
         if word != partner:
-            raise Failed(self.at, "constant", f"an operator or {partner!r}", None, EXPRESSIONS)
+            raise ParseFailure(self.at, "constant", f"an operator or {partner!r}", None, EXPRESSIONS)
         self.waiting.pop()
         if partner == ")":
             self.texts.append(")")
@@ -202,8 +202,8 @@ class _Expression:
         self.waiting.append(_Step(operator, takes, strength, self.at))
         self.texts.append(text)
 
-    def _wrong(self, said: str) -> Failed:
-        return Failed(self.at, "constant", None, said, EXPRESSIONS)
+    def _wrong(self, message: str) -> ParseFailure:
+        return ParseFailure(self.at, "constant", None, message, EXPRESSIONS)
 
     def value(self) -> Any:
         """The value of what was read, with its type."""
@@ -217,7 +217,7 @@ class _Expression:
             try:
                 values.append(self.rules.evaluated(item, operands))
             except BrokenRule as broken:
-                raise Failed(at, "constant", None, str(broken), where(broken.rule)) from None
+                raise ParseFailure(at, "constant", None, str(broken), where(broken.rule)) from None
         (result,) = values
         return result
 

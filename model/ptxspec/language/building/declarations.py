@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.tree import (
     Attribute,
     Fields,
+    Float,
     Generic,
     Masked,
     Name,
     Number,
     Parameter,
-    Pointer,
-    Real,
+    PointerAttribute,
     Sum,
     Variable,
 )
@@ -37,7 +37,7 @@ class Placed(NamedTuple):
 class Declarations:
     """Builds variables and parameters."""
 
-    def __init__(self, text: Text, constants: Constants):
+    def __init__(self, text: BuiltText, constants: Constants):
         self.text, self.constants = text, constants
         #: where sizes are zero, which some declarations allow
         self.zeros: list[int] = []
@@ -89,7 +89,7 @@ class Declarations:
             return OPEN
         return value
 
-    def size(self, at: int, value: Number | Real) -> int:
+    def size(self, at: int, value: Number | Float) -> int:
         size = self.constants.integral(at, value, "a size")
         if size == 0 and isinstance(value, Number):
             self.zeros.append(at)
@@ -155,7 +155,7 @@ class Declarations:
         page = contracts.initializers
         if not self.text.require(page.is_a_mask, at, mask, written=self.text.words[at]):
             mask = 0xFF
-        if not self.text.require(page.masks_take_whole_numbers, at + 2, isinstance(value, Real)):
+        if not self.text.require(page.masks_take_whole_numbers, at + 2, isinstance(value, Float)):
             value = Number(0)
         if isinstance(value, Number):
             self.text.use("a mask of an integer", at + 2)
@@ -178,7 +178,7 @@ class Declarations:
         return Parameter(type[1:], name, align, None, self.text.starts[self.name_at], "param", pointer, length)
 
     def _parameter(
-        self, space: str, found: Parameter, size: int | None, points: bool, named: bool, may_be_open: bool = True
+        self, space: str, parameter: Parameter, size: int | None, points: bool, named: bool, may_be_open: bool = True
     ) -> Parameter:
         """A parameter; whether it may say what it points to, whether it needs a name, and whether it may have no size."""
         may_be_open &= space == ".param"
@@ -187,14 +187,14 @@ class Declarations:
             size = OPEN
         rule = contracts.state_spaces.is_no_vector_in_param
         if not self.text.require(
-            rule, self.vector_at, space[1:], found.vector, size is not None, what="a parameter in .param"
+            rule, self.vector_at, space[1:], parameter.vector, size is not None, what="a parameter in .param"
         ):
-            found = found._replace(vector=1)
-        if found.pointer is not None:
+            parameter = parameter._replace(vector=1)
+        if parameter.pointer is not None:
             self.text.require(contracts.attributes.parameters_may_point, self.pointer_at, not points, True)
-        if named and found.name == "_":
+        if named and parameter.name == "_":
             self.text.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
-        return found._replace(space=space[1:], size=size)
+        return parameter._replace(space=space[1:], size=size)
 
     def parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
         return self._parameter(space, rest, size, False, True)
@@ -205,7 +205,7 @@ class Declarations:
     def prototype_parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
         return self._parameter(space, rest, size, True, False)
 
-    def pointer(self, at: int, word: str, space: str | None, align: int | None) -> Pointer:
+    def pointer(self, at: int, word: str, space: str | None, align: int | None) -> PointerAttribute:
         self.text.use(".ptr", at)
         self.pointer_at = at
-        return Pointer(space[1:] if space else None, align)
+        return PointerAttribute(space[1:] if space else None, align)

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
-from ptxspec.language.building.statements import Hint, Statements
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.statements import FunctionHint, Statements
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.digits import integer_of
-from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Variable
+from ptxspec.language.tree import Alias, Function, ModuleTree, Parameter, Pragma, Variable
 
 #: a word of an entry's heading, with what it was given
 Limit = tuple[str, tuple[int, ...]]
 
 
-class Heading(NamedTuple):
+class FragmentHeading(NamedTuple):
     """What stands before a fragment: the version and the target that it is meant for, and where they stand; None for what is not
     there."""
 
@@ -34,7 +34,7 @@ def _numbers(version: str) -> tuple[int, int]:
 class Modules:
     """Builds modules."""
 
-    def __init__(self, text: Text, constants: Constants, declarations: Declarations, statements: Statements):
+    def __init__(self, text: BuiltText, constants: Constants, declarations: Declarations, statements: Statements):
         self.text, self.constants, self.declarations, self.statements = text, constants, declarations, statements
         self.release_at: list[int] = []
         self.targets_at: list[int] = []
@@ -42,7 +42,7 @@ class Modules:
         #: the word that is the name of the function that was read last
         self.function_at = 0
 
-    def module(self, at: int, version: str, targets: list[str], size: int | None, members: list[Any]) -> Module:
+    def module(self, at: int, version: str, targets: list[str], size: int | None, members: list[Any]) -> ModuleTree:
         variables: list[Variable] = []
         functions: list[Function] = []
         standing: list[Any] = []
@@ -51,7 +51,7 @@ class Modules:
                 variables += member
             else:
                 (functions if isinstance(member, Function) else standing).append(member)
-        return Module(
+        return ModuleTree(
             _numbers(version),
             tuple(targets),
             32 if size is None else size,
@@ -65,8 +65,8 @@ class Modules:
             tuple(standing),
         )
 
-    def heading(self, at: int, version: str | None, target: str | None) -> Heading:
-        return Heading(
+    def heading(self, at: int, version: str | None, target: str | None) -> FragmentHeading:
+        return FragmentHeading(
             None if version is None else _numbers(version),
             target,
             self.text.starts[self.release_at[0]] if self.release_at else None,
@@ -135,14 +135,14 @@ class Modules:
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
         page = contracts.directives
-        found: dict[str, tuple[int, ...]] = {}
+        numbers_of: dict[str, tuple[int, ...]] = {}
         for where, (word, numbers) in limits:
-            found[word] = numbers
+            numbers_of[word] = numbers
             for alternatives in page.ALTERNATIVES:
                 if word in alternatives:
-                    self.text.require(page.has_one_of, where, alternatives, found)
-        self.text.require(page.blocks_are_clusters_of_a_size, at, found)
-        return found
+                    self.text.require(page.has_one_of, where, alternatives, numbers_of)
+        self.text.require(page.blocks_are_clusters_of_a_size, at, numbers_of)
+        return numbers_of
 
     def entry(
         self,
@@ -167,7 +167,7 @@ class Modules:
         results: list[Parameter] | None,
         name: str,
         parameters: list[Parameter] | None,
-        hints: list[Hint],
+        hints: list[FunctionHint],
         body: tuple[tuple[Any, ...], int] | None,
     ) -> Function:
         performance = self.statements.hints_of(hints, results)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ptxspec.language.building.constants import EXPRESSIONS, Constants, signed
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.tree import (
     Address,
     Braces,
     Bracket,
     Element,
+    Float,
     Name,
     Not,
     Number,
@@ -18,17 +19,16 @@ from ptxspec.language.tree import (
     Pair,
     Parens,
     Part,
-    Real,
     Sum,
 )
 
 OPERANDS = "spec/syntax/operands.md"
 
 
-class Operands:
+class OperandBuilder:
     """Builds operands."""
 
-    def __init__(self, text: Text, constants: Constants):
+    def __init__(self, text: BuiltText, constants: Constants):
         self.text, self.constants = text, constants
 
     def name_or_part(self, word: str) -> Name | Part:
@@ -56,11 +56,11 @@ class Operands:
             self.text.complain(at, "an offset is added: a negative one is written as +-4", EXPRESSIONS)
         return signed(value)
 
-    def byte_offset(self, at: int, value: Number | Real) -> int:
+    def byte_offset(self, at: int, value: Number | Float) -> int:
         return self.constants.integral(at, value, "a byte offset")
 
     def index(self, at: int, value: Any) -> tuple[Name | None, int]:
-        if isinstance(value, tuple) and not isinstance(value, Number | Real):
+        if isinstance(value, tuple) and not isinstance(value, Number | Float):
             return value
         return None, signed(self.constants.integral(at, value, "an index"))
 
@@ -93,7 +93,7 @@ class Operands:
     def named_address_base(self, at: int, name: str, offset: int | None) -> Address:
         return Address(Name(name), offset or 0)
 
-    def absolute(self, at: int, value: Number | Real) -> Address:
+    def absolute(self, at: int, value: Number | Float) -> Address:
         return Address(None, self.constants.integral(at, value, "an address"))
 
     def braces(self, at: int, elements: list[Any]) -> Braces:

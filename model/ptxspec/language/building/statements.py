@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.tree import (
     File,
     Instruction,
@@ -17,7 +17,7 @@ from ptxspec.language.tree import (
     Parameter,
     Pragma,
     Prototype,
-    Scope,
+    ScopeBrace,
     Section,
     Statement,
     Targets,
@@ -25,7 +25,7 @@ from ptxspec.language.tree import (
 )
 
 
-class Hint(NamedTuple):
+class FunctionHint(NamedTuple):
     """A word after the parameters of a function or a prototype, with its place and its numbers."""
 
     at: int
@@ -36,7 +36,7 @@ class Hint(NamedTuple):
 class Statements:
     """Builds statements, and what debuggers read."""
 
-    def __init__(self, text: Text, constants: Constants, declarations: Declarations):
+    def __init__(self, text: BuiltText, constants: Constants, declarations: Declarations):
         self.text, self.constants, self.declarations = text, constants, declarations
         self.files: set[int] = set()
         self.places: set[tuple[int, ...]] = set()
@@ -45,7 +45,7 @@ class Statements:
         return tuple(flat(statements)), end
 
     def scope(self, at: int, statements: list[Any], end: int) -> list[Statement]:
-        return [Scope(True, self.text.starts[at]), *flat(statements), Scope(False, end)]
+        return [ScopeBrace(True, self.text.starts[at]), *flat(statements), ScopeBrace(False, end)]
 
     def end(self, at: int, word: str) -> int:
         return self.text.starts[at]
@@ -84,22 +84,22 @@ class Statements:
     call_targets = branch_targets
 
     def prototype(
-        self, at: int, name: str, results: list[Parameter], parameters: list[Parameter], hints: list[Hint]
+        self, at: int, name: str, results: list[Parameter], parameters: list[Parameter], hints: list[FunctionHint]
     ) -> Prototype:
         return Prototype(
             name, tuple(results or ()), tuple(parameters or ()), self.text.starts[at], self.hints_of(hints, results)
         )
 
-    def noreturn(self, at: int, word: str) -> Hint:
-        return Hint(at, word, ())
+    def noreturn(self, at: int, word: str) -> FunctionHint:
+        return FunctionHint(at, word, ())
 
-    def preserve(self, at: int, word: str, number: int) -> Hint:
+    def preserve(self, at: int, word: str, number: int) -> FunctionHint:
         self.text.require(contracts.directives.preserves_what_there_is, at + 1, word, number)
-        return Hint(at, word, (number,))
+        return FunctionHint(at, word, (number,))
 
     preserve_control = preserve
 
-    def hints_of(self, hints: list[Hint], results: list[Parameter] | None) -> dict[str, tuple[int, ...]]:
+    def hints_of(self, hints: list[FunctionHint], results: list[Parameter] | None) -> dict[str, tuple[int, ...]]:
         """What follows the parameters of a function or a prototype, with its numbers."""
         for at, word, _ in hints:
             self.text.use(word, at)
@@ -180,10 +180,10 @@ class Statements:
 
 def flat(statements: list[Any]) -> list[Statement]:
     """Statements in one list; several of them where one stands for several, as a declaration of two variables does."""
-    found: list[Statement] = []
-    for one in statements:
-        if one.__class__ is list:
-            found += one
+    flattened: list[Statement] = []
+    for statement in statements:
+        if statement.__class__ is list:
+            flattened += statement
         else:
-            found.append(one)
-    return found
+            flattened.append(statement)
+    return flattened

@@ -8,15 +8,15 @@ from typing import Any
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.modules import Modules
-from ptxspec.language.building.operands import Operands
+from ptxspec.language.building.operands import OperandBuilder
 from ptxspec.language.building.statements import Statements
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.words import Lexicon, Split
 
 #: a method of one of these has the name of a rule of the grammar; it is given the number of the rule's first word and what the
 #: rule's labels stand for, in their order: text of words, or what was built; None or an empty list where nothing was
-_BUILDERS = (Constants, Operands, Declarations, Statements, Modules)
+_BUILDERS = (Constants, OperandBuilder, Declarations, Statements, Modules)
 
 
 def built() -> frozenset[str]:
@@ -30,18 +30,18 @@ class TreeBuilder:
     """Builds the tree of one text. The method that builds a rule is had as the attribute of its name."""
 
     def __init__(self, source: Source, split: Split, lexicon: Lexicon):
-        self.text = text = Text(source, split, lexicon)
+        self.text = text = BuiltText(source, split, lexicon)
         constants = Constants(text)
-        operands, declarations = Operands(text, constants), Declarations(text, constants)
+        operands, declarations = OperandBuilder(text, constants), Declarations(text, constants)
         statements = Statements(text, constants, declarations)
         modules = Modules(text, constants, declarations, statements)
         self.complaints, self.complain, self.constant = text.complaints, text.complain, constants.constant
         self._parts = (constants, operands, declarations, statements, modules)
 
     @property
-    def said(self) -> int:
+    def complaint_count(self) -> int:
         """How many complaints there were."""
-        return self.text.said
+        return self.text.complaint_count
 
     def __getattr__(self, rule: str) -> Callable[..., Any]:
         for part in self._parts:

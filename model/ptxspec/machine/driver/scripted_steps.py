@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.steps import Step
 
 
@@ -21,7 +21,7 @@ def scripted(step: Step) -> Callable[..., Any]:
         type = types[name]
         return f"bool({names[name]} & 1)" if type.kind == "pred" else f"{names[name]} & {(1 << type.width) - 1}"
 
-    script = Script(bind)
+    script = PythonScript(bind)
     requirements, terms = step.meaning
     for rule, condition in requirements:
         script.say(f"if not {script.value(condition)}: return ({rule!r},)")

@@ -10,7 +10,7 @@ from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.imaging import HANDLES, Held
 from ptxspec.terms.core import variable
-from ptxspec.terms.image_access import Access, Write
+from ptxspec.terms.image_access import ImageRule, Write
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
@@ -22,7 +22,7 @@ _ARGUMENTS = (*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] 
 class _Loop:
     """The text of the loop over threads, in machine code's language."""
 
-    def __init__(self, access: Access, profile: Profile, checks: bool, checked: bool):
+    def __init__(self, access: ImageRule, profile: Profile, checks: bool, checked: bool):
         self.access, self.checks, self.checked = access, checks, checked
         self.lines: list[str] = []
         self.needs: set[str] = set(hosts.NEEDS)
@@ -121,7 +121,7 @@ class _Loop:
 class Compiled:
     """The loop over threads in machine code."""
 
-    def __init__(self, access: Access, profile: Profile, checks: bool, checked: bool):
+    def __init__(self, access: ImageRule, profile: Profile, checks: bool, checked: bool):
         loop = _Loop(access, profile, checks, checked)
         self.library = Library(loop.text(), loop.needs, level=2)
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(self.library.address("serve"))

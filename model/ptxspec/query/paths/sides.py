@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.building.modules import Heading
+from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.check import check, check_tree
 from ptxspec.language.checked import Checked, Kernel
 from ptxspec.language.diagnostics import Source
@@ -75,7 +75,7 @@ def side(text: str, path: str, types: Mapping[str, Type], options: Options) -> S
     return Side(source, checked, as_contracted(kernel, options.contract), checked.kernels[name], what, scratch)
 
 
-def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | None) -> tree.Module:
+def _module_of(items: list[Any], registers: dict[str, Type], heading: FragmentHeading | None) -> tree.ModuleTree:
     """A module with one entry, whose body is the fragment; of the version and the target that it names, or the newest."""
     declared = [
         tree.Variable("reg", type.name, 1, name, None, None, (), None, None, 0)
@@ -89,4 +89,4 @@ def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | 
         known = [name for name, since in page.TARGETS.items() if since <= version]
         target = heading.target or known[-1]
     entry = tree.Function(FRAGMENT, (), (*declared, *items), {}, "visible", 0)
-    return tree.Module(version, (target,), 64, (), (entry,), 0, 0, (), 0)
+    return tree.ModuleTree(version, (target,), 64, (), (entry,), 0, 0, (), 0)

@@ -288,7 +288,7 @@ class Walk:
                 return low_bits(self.variables.behind(start, offset, size), width)
             case tree.Not(name):
                 return ~self.read(way, name.text, lane)
-            case tree.Number() | tree.Real():
+            case tree.Number() | tree.Float():
                 assert type is not None
                 bits = constant_bits(operand, type)
                 return constant(bool(bits)) if type.kind == "pred" else constant(bits)

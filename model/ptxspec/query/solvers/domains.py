@@ -155,13 +155,13 @@ class InputRows:
     2^`most` inputs: of fewer, down to `least`, if all inputs are less than 2^`parts` such chunks."""
 
     def __init__(self, numbered: Numbered, outputs: list[tuple[Type, Any]], most: int, parts: int, least: int):
-        from ptxspec.terms.loops import Compiled, Loop
+        from ptxspec.terms.loops import CompiledLoop, RowLoop
 
         self.numbered, self.total = numbered, numbered.total
         self.chunk = min(1 << most, max(least, self.total >> parts))
         inputs, memo = numbered.inputs(variable("%number", 32)), dict[int, Any]()
         terms = tuple((type, substitute(term, inputs, memo)) for type, term in outputs)
-        self._compiled = Compiled(Loop((("%number", TYPES["u32"], True),), terms), _refuse)
+        self._compiled = CompiledLoop(RowLoop((("%number", TYPES["u32"], True),), terms), _refuse)
 
     def columns(self, numbers: np.ndarray) -> list[np.ndarray]:
         """The terms' values for the inputs of some numbers."""

@@ -16,7 +16,7 @@ from ptxspec.query.solvers import solve
 from ptxspec.terms.core import constant, truth, variable
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.kinds import Immediate
-from ptxspec.terms.loops import Compiled, Loop, storage
+from ptxspec.terms.loops import CompiledLoop, RowLoop, storage
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, resolve, substitute
 
@@ -99,12 +99,12 @@ class Template:
         return solve(unequal, types, COMMUTES, simple=False).status == "unsat"
 
     @cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledLoop:
         """A loop over columns of operands; of no use where the result `is_open`."""
         profile = known_profile(MACHINE)
         inputs = tuple((p.name, p.type, True) for p in self.places)
-        loop = Loop(inputs, ((self.type, self.term),))
-        return Compiled(loop, lambda f: profile.term(f) if profile.chooses(f) else constant(0))
+        loop = RowLoop(inputs, ((self.type, self.term),))
+        return CompiledLoop(loop, lambda f: profile.term(f) if profile.chooses(f) else constant(0))
 
     @cached_property
     def is_open(self) -> bool:

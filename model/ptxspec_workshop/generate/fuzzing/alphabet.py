@@ -14,7 +14,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
     module_for,
 )
 from ptxspec.language.forms import Form, forms
-from ptxspec.terms.kinds import Fragment, Immediate, VectorOf, cache_policy
+from ptxspec.terms.kinds import Immediate, MatrixFragment, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import freedoms_in
@@ -50,7 +50,7 @@ def left_out(form: Form) -> bool:
         return True
     types = list(types_of(form))
     if any(
-        isinstance(t, VectorOf | Fragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
+        isinstance(t, VectorOf | MatrixFragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
         for t in types
     ):
         return True
@@ -97,8 +97,8 @@ def meets_whole(form: Form) -> bool:
 
 def names() -> list[str]:
     """The forms of today that programs are made of, spelled with the selectors and signs of their operands."""
-    found = [f for f in forms() if (comparable(f) or meets_whole(f)) and module_for(f) == TODAY]
-    return [str(v) for f in found for v in f.variants if not left_out(v)]
+    comparable_forms = [f for f in forms() if (comparable(f) or meets_whole(f)) and module_for(f) == TODAY]
+    return [str(v) for f in comparable_forms for v in f.variants if not left_out(v)]
 
 
 def _is_read_too_wide(form: Form) -> bool:

@@ -25,17 +25,17 @@ from ptxspec_workshop.generate.fuzzing.layout import (
     THREADS,
     inputs,
 )
-from ptxspec_workshop.generate.fuzzing.random_statements import Block, Function, Statement, Writer, flat
+from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFunction, Statement, Writer, flat
 
 
-class Program:
+class RandomProgram:
     """A kernel `name`, with the functions it calls, as a tree of statements."""
 
     def __init__(self, seed: int, letters: Alphabet):
         self.seed, self.name = seed, f"p{seed}"
         source = random.Random(f"program {seed}")
         self.is_narrow = False
-        self.functions: list[Function] = []
+        self.functions: list[RandomFunction] = []
         for _ in range(source.choice((0, 0, 1, 2))):
             self.functions.append(_function(source, letters, f"{self.name}f{len(self.functions)}", self.functions))
         self.body = Writer(source, letters, REGISTERS, self.functions, True).program()
@@ -65,17 +65,17 @@ class Program:
         """The number of statements."""
         return sum(map(_count, [self.body, *[f.body for f in self.functions]]))
 
-    def without(self, removed: Container[int]) -> Program:
+    def without(self, removed: Container[int]) -> RandomProgram:
         """The program less the statements of these numbers, counted through the tree."""
         return self._changed(lambda i, statement: [] if i in removed else [statement])
 
-    def narrowed(self) -> Program:
+    def narrowed(self) -> RandomProgram:
         """The program without the registers and cells that none of its statements names: it neither loads nor stores these."""
         other = copy.copy(self)
         other.is_narrow = True
         return other
 
-    def opened(self, number: int) -> Program:
+    def opened(self, number: int) -> RandomProgram:
         """The program with the blocks of a statement in its place."""
 
         def change(i: int, statement: Statement) -> Block:
@@ -87,16 +87,16 @@ class Program:
 
         return self._changed(change)
 
-    def _changed(self, change: Callable[[int, Statement], Block]) -> Program:
+    def _changed(self, change: Callable[[int, Statement], Block]) -> RandomProgram:
         counter = iter(range(1 << 30))
 
         def walk(block: Block) -> Block:
-            found = []
+            statements = []
             for statement in block:
                 number = next(counter)
                 inner = [walk(part) if isinstance(part, list) else part for part in statement]
-                found += change(number, inner)
-            return found
+                statements += change(number, inner)
+            return statements
 
         other = copy.copy(self)
         other.body = walk(self.body)
@@ -114,7 +114,7 @@ def _declared(texts: Iterable[str]) -> str:
     return f".reg .b32 %i<{most}>; .reg .pred %q<{most}>, %nan;"
 
 
-def _function(source: random.Random, letters: Alphabet, name: str, known: list[Function]) -> Function:
+def _function(source: random.Random, letters: Alphabet, name: str, known: list[RandomFunction]) -> RandomFunction:
     pool = {16: ["%h0", "%h1", "%h2", "%h3"], 32: ["%r0", "%r1", "%r2"], 64: ["%rd0", "%rd1"], 1: ["%p0", "%p1"]}
     takes = [32, *[source.choice((16, 32, 64)) for _ in range(source.randint(0, 2))]]
     gives, style = source.choice((16, 32, 32, 64)), source.choice(("reg", "param"))
@@ -137,10 +137,10 @@ def _function(source: random.Random, letters: Alphabet, name: str, known: list[F
     body = Writer(source, letters, pool, known, False).block(1, None)
     result = source.choice(pool[gives])
     end = f"st.param.b{gives} [y], {result};" if style == "param" else f"mov.b{gives} y, {result};"
-    return Function(name, takes, gives, style, "\n".join(lines), body, f"{end}\nret;\n}}")
+    return RandomFunction(name, takes, gives, style, "\n".join(lines), body, f"{end}\nret;\n}}")
 
 
-def _function_text(function: Function) -> str:
+def _function_text(function: RandomFunction) -> str:
     body = flat(function.body)
     return "\n".join([function.head, _declared([body]), body, function.end])
 
@@ -205,12 +205,12 @@ def _entry(name: str, body: str, is_narrow: bool = False) -> str:
     )
 
 
-def module(programs: Iterable[Program]) -> str:
+def module(programs: Iterable[RandomProgram]) -> str:
     """A PTX module of programs."""
     return "\n".join([*HEAD, *[p.text() for p in programs]])
 
 
-def made(seeds: Iterable[int], letters: Alphabet | None = None) -> list[Program]:
+def made(seeds: Iterable[int], letters: Alphabet | None = None) -> list[RandomProgram]:
     """The programs of some seeds over some forms, or over those of today."""
     letters = letters or alphabet()
-    return [Program(seed, letters) for seed in seeds]
+    return [RandomProgram(seed, letters) for seed in seeds]

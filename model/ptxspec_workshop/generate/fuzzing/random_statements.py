@@ -15,7 +15,7 @@ Statement = list[Any]
 Block = list[Statement]
 
 
-class Function(NamedTuple):
+class RandomFunction(NamedTuple):
     """A function: its widths, the text before its body, the body, and the text after. `style` is reg or param."""
 
     name: str
@@ -35,7 +35,7 @@ class Writer:
     """Writes statements over a pool of registers. `has_memory` says whether the entry's cells are at hand."""
 
     def __init__(
-        self, source: random.Random, letters: Alphabet, pool: Pool, functions: list[Function], has_memory: bool
+        self, source: random.Random, letters: Alphabet, pool: Pool, functions: list[RandomFunction], has_memory: bool
     ):
         self.source, self.letters, self.pool = source, letters, pool
         self.functions, self.has_memory = list(functions), has_memory
@@ -146,13 +146,13 @@ class Writer:
             else:
                 lines.append(f"cvt.u64.u32 %at, {index};\nadd.u64 %at, {base}, %at;")
                 base = "%at"
-        own = source.choice([w for w in (16, 32, 64) if w >= width])
+        register_width = source.choice([w for w in (16, 32, 64) if w >= width])
         careful = self.letters.careful
         is_load = (careful and width == 8) or source.random() < 0.5
         # the assembler converts what is in wider registers, as if they were numbers: AMB-104
         if (count > 1 or careful) and not is_load:
-            own = max(16, width)
-        registers = source.sample(self.pool[own], count)
+            register_width = max(16, width)
+        registers = source.sample(self.pool[register_width], count)
         shown = "{" + ", ".join(registers) + "}" if count > 1 else registers[0]
         vector = f".v{count}" if count > 1 else ""
         if is_load:

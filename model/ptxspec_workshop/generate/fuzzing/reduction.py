@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ptxspec_workshop.generate.fuzzing.random_program import Program
+from ptxspec_workshop.generate.fuzzing.random_program import RandomProgram
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def fewer(parts: Sequence[T], fails: Callable[[Sequence[T]], bool], end: float) 
     return left
 
 
-def reduced(program: Program, fails: Callable[[Program], bool], seconds: float = 30) -> Program:
+def reduced(program: RandomProgram, fails: Callable[[RandomProgram], bool], seconds: float = 30) -> RandomProgram:
     """The program with as many statements taken away as `fails` allows, in the time there is, and blocks in the place of the
     statements around them."""
     end = time.monotonic() + seconds
@@ -46,12 +46,12 @@ def reduced(program: Program, fails: Callable[[Program], bool], seconds: float =
     return program
 
 
-def _with_fewer_statements(program: Program, fails: Callable[[Program], bool], end: float) -> Program:
+def _with_fewer_statements(program: RandomProgram, fails: Callable[[RandomProgram], bool], end: float) -> RandomProgram:
     """Statements are counted through the tree: one that is taken away takes those in it along."""
     every = range(program.size)
     tried: dict[str, bool] = {program.text(): True}
 
-    def without_the_rest(kept: Sequence[int]) -> Program:
+    def without_the_rest(kept: Sequence[int]) -> RandomProgram:
         return program.without(set(every).difference(kept))
 
     def still_fails(kept: Sequence[int]) -> bool:

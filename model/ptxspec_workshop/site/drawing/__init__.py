@@ -19,11 +19,11 @@ from pathlib import Path
 from ptxspec.language.forms import registry
 from ptxspec.literate import finder
 from ptxspec_workshop.site.drawing import bits, chains, courses, memory, number_lines, truth, votes, warps, windows
-from ptxspec_workshop.site.drawing.asked import Asked, opcodes, parsed
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request, opcodes, parsed
 
 #: what draws each kind
-KINDS: dict[str, Callable[[Asked], list[Panel]]] = {
+KINDS: dict[str, Callable[[Request], list[Panel]]] = {
     "bits": bits.drawn_bits,
     "bytes": memory.drawn,
     "carries": chains.drawn,
@@ -60,7 +60,7 @@ def drawn(kind: str, lines: Sequence[str]) -> list[Panel]:
 def markdown(kind: str, lines: Sequence[str]) -> str:
     """The same as figures, side by side where there is room, each with the instruction that it shows. A kernel stands above
     them."""
-    found = []
+    figures = []
     before = ""
     for panel in drawn(kind, lines):
         caption = ""
@@ -69,5 +69,5 @@ def markdown(kind: str, lines: Sequence[str]) -> str:
         elif panel.code:
             note = f" <small>{html.escape(panel.note)}</small>" if panel.note else ""
             caption = f"<figcaption><code>{html.escape(panel.code)}</code>{note}</figcaption>"
-        found.append(f"<figure>{panel.svg}{caption}</figure>")
-    return f'{before}<div class="drawings">{"".join(found)}</div>\n'
+        figures.append(f"<figure>{panel.svg}{caption}</figure>")
+    return f'{before}<div class="drawings">{"".join(figures)}</div>\n'

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import ptxspec
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms.types import Type
-from ptxspec_workshop.site.drawing.asked import Asked, each
-from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label, hue
+from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, TextLabel, hue
 from ptxspec_workshop.site.drawing.panel import Panel
-from ptxspec_workshop.site.drawing.sources import Bit, Element, Function, Run, Widths, parts, runs, sources
+from ptxspec_workshop.site.drawing.request import Request, each
+from ptxspec_workshop.site.drawing.sources import Bit, BitRun, Function, RegisterElement, Widths, parts, runs, sources
 
 #: between two operands, and between the row of operands and that of results
 GAP, DROP = 12, 52
@@ -38,14 +38,14 @@ def in_a_row(widths: Widths, reverse: bool = True) -> dict[str, Register]:
     """Registers side by side, the last one at the left, so that it is the more significant as in a pair {b, a}."""
     names = list(widths)[::-1] if reverse else list(widths)
     cell = (INNER - GAP * (len(names) - 1)) / sum(widths.values())
-    found, x = {}, float(MARGIN)
+    registers, x = {}, float(MARGIN)
     for name in names:
-        found[name] = Register(name, widths[name], x, cell)
+        registers[name] = Register(name, widths[name], x, cell)
         x += widths[name] * cell + GAP
-    return found
+    return registers
 
 
-class Flow(NamedTuple):
+class BitFlow(NamedTuple):
     """Bits of a result, and bits of an operand that go there; `hue` is the colour. Of a crossed flow the order is reversed."""
 
     result: str
@@ -71,14 +71,14 @@ def rows(
     canvas: Canvas,
     operands: Mapping[str, Register],
     results: Mapping[str, Register],
-    flows: Sequence[Flow],
+    flows: Sequence[BitFlow],
     constants: Sequence[tuple[str, int, int, int]] = (),
     ticks: int = 1,
     bytes_of: str = "",
 ) -> None:
     """A row of operands, a row of results, and bands between them. `constants` are (result, lowest bit, highest bit, value);
     `bytes_of` is an operand whose bytes are numbered, and not its bits."""
-    names = [Label(r.x + len(r.name) * 3.5, r.name, "name") for r in operands.values()]
+    names = [TextLabel(r.x + len(r.name) * 3.5, r.name, "name") for r in operands.values()]
     if bytes_of:
         canvas.labels(names)
         names = []
@@ -103,7 +103,7 @@ def rows(
         left, right = results[name].span(low, high)
         canvas.words((left + right) / 2, bottom + 14, str(value))
     canvas.y = bottom + ROW + 1
-    names = [Label(r.x + 4, r.name, "name") for r in results.values()]
+    names = [TextLabel(r.x + 4, r.name, "name") for r in results.values()]
     made = {(f.result, f.low, f.high) for f in flows if not bytes_of} | {c[:3] for c in constants if not bytes_of}
     canvas.labels([*names, *_marks(results, made)])
 
@@ -114,14 +114,16 @@ def _whole(taken: tuple[int, int], unit: int) -> tuple[int, int]:
     return low // unit * unit, high // unit * unit + unit - 1
 
 
-def _marks(registers: Mapping[str, Register], spans: Iterable[tuple[str, int, int]], bytes_of: str = "") -> list[Label]:
+def _marks(
+    registers: Mapping[str, Register], spans: Iterable[tuple[str, int, int]], bytes_of: str = ""
+) -> list[TextLabel]:
     """Which bits spans of registers are, or which bytes."""
-    found = []
+    labels = []
     for name, low, high in spans:
         left, right = registers[name].span(low, high)
         text = span_text(low // 8, high // 8) if name == bytes_of else span_text(low, high)
-        found.append(Label((left + right) / 2, text))
-    return found
+        labels.append(TextLabel((left + right) / 2, text))
+    return labels
 
 
 def _fill(canvas: Canvas, span: tuple[float, float], y: float, kind: str) -> None:
@@ -129,7 +131,7 @@ def _fill(canvas: Canvas, span: tuple[float, float], y: float, kind: str) -> Non
     canvas.box(span[0], y, span[1] - span[0], ROW, f"cell {kind}")
 
 
-def _band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: float, bottom: float) -> None:
+def _band(canvas: Canvas, source: Register, target: Register, flow: BitFlow, top: float, bottom: float) -> None:
     """What joins the cells of a flow in both rows."""
     left, right = source.span(*flow.taken)
     to_left, to_right = target.span(flow.low, flow.high)
@@ -139,36 +141,38 @@ def _band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: f
     canvas.area([(left, top), (right, top), *ends], f"band {hue(flow.hue)}")
 
 
-def drawn_bits(wanted: Asked) -> list[Panel]:
+def drawn_bits(wanted: Request) -> list[Panel]:
     """For each instruction, which bits of its operands the bits of its results are."""
     return each(wanted, lambda text: _copied(text, wanted))
 
 
-def _copied(text: str, wanted: Asked) -> Panel:
+def _copied(text: str, wanted: Request) -> Panel:
     operands, results, function = ports(text, wanted)
     known = {name: runs(bits) for name, bits in sources(function, operands, results).items()}
-    flows: list[Flow] = []
+    flows: list[BitFlow] = []
     constants = []
-    for name, own in known.items():
-        for run in own:
+    for name, runs_of in known.items():
+        for run in runs_of:
             if isinstance(run.first, Bit):
                 crossed = run.step < 0
-                flows.append(Flow(name, run.low, run.high, run.first.name, run.taken, len(flows), crossed))
+                flows.append(BitFlow(name, run.low, run.high, run.first.name, run.taken, len(flows), crossed))
             else:
                 constants.append((name, run.low, run.high, run.first))
     canvas = Canvas()
     rows(canvas, in_a_row(operands), in_a_row(results), flows, constants, ticks_of(operands))
-    return Panel(text, canvas.svg(f"Bits of {text}", told(known) + given(text, wanted)), given(text, wanted).strip())
+    return Panel(
+        text, canvas.svg(f"Bits of {text}", description(known) + given(text, wanted)), given(text, wanted).strip()
+    )
 
 
-def told(known: Mapping[str, list[Run]], bytes_of: str = "") -> str:
+def description(known: Mapping[str, list[BitRun]], bytes_of: str = "") -> str:
     """In words, what the bits of the results are. `bytes_of` is an operand of which whole bytes are named as such."""
-    said = []
-    for name, own in known.items():
-        for run in own:
+    phrases = []
+    for name, runs_of in known.items():
+        for run in runs_of:
             target = f"{in_words(run.low, run.high, name)} {'is' if run.length == 1 else 'are'}"
             if not isinstance(run.first, Bit):
-                said.append(f"{target} {run.first}")
+                phrases.append(f"{target} {run.first}")
                 continue
             low, high = run.taken
             taken = in_words(low, high, run.first.name)
@@ -176,8 +180,8 @@ def told(known: Mapping[str, list[Run]], bytes_of: str = "") -> str:
                 taken = in_words(low // 8, high // 8, run.first.name, "byte")
             if run.step == 0 and run.length > 1:
                 taken = f"copies of {taken}"
-            said.append(f"{target} {taken}{' in reverse order' if run.step < 0 else ''}")
-    return sentence(said)
+            phrases.append(f"{target} {taken}{' in reverse order' if run.step < 0 else ''}")
+    return sentence(phrases)
 
 
 def sentence(parts_of_it: Sequence[str]) -> str:
@@ -186,18 +190,18 @@ def sentence(parts_of_it: Sequence[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def given(text: str, wanted: Asked) -> str:
+def given(text: str, wanted: Request) -> str:
     """Which values the page gave to registers of an instruction, as the end of a sentence; "" if none."""
-    said = [f"{n} = {v:#x}" if isinstance(v, int) and v > 255 else f"{n} = {v}" for n, v in _of(text, wanted).items()]
-    return f" Here {', '.join(said)}." if said else ""
+    values = [f"{n} = {v:#x}" if isinstance(v, int) and v > 255 else f"{n} = {v}" for n, v in _of(text, wanted).items()]
+    return f" Here {', '.join(values)}." if values else ""
 
 
-def _of(text: str, wanted: Asked) -> dict[str, Any]:
+def _of(text: str, wanted: Request) -> dict[str, Any]:
     """Of the values that the page gives those that an instruction reads."""
     return {name: value for name, value in wanted.scalars.items() if name in read_fragment(text).inputs}
 
 
-def ports(text: str, wanted: Asked) -> tuple[dict[str, int], dict[str, int], Function]:
+def ports(text: str, wanted: Request) -> tuple[dict[str, int], dict[str, int], Function]:
     """The operands of an instruction that the page leaves free, and its results, with their widths; and what it computes, by
     the exact interpretation."""
     fixed = _of(text, wanted)
@@ -212,37 +216,37 @@ def ports(text: str, wanted: Asked) -> tuple[dict[str, int], dict[str, int], Fun
     return free, results, function
 
 
-def drawn_elements(wanted: Asked) -> list[Panel]:
+def drawn_elements(wanted: Request) -> list[Panel]:
     """For each packed instruction, from which elements of its operands each element of its results is computed."""
     return each(wanted, lambda text: _packed(text, wanted))
 
 
-def _packed(text: str, wanted: Asked) -> Panel:
+def _packed(text: str, wanted: Request) -> Panel:
     operands, results, function = ports(text, wanted)
     fragment = read_fragment(text)
     taken = elements(operands, fragment.taken)
     made = elements(results, fragment.left)
-    flows, said = [], []
-    for number, (to, own) in enumerate(parts(function, operands, taken, made).items()):
-        flows += [Flow(to.name, to.low, to.high, s.name, (s.low, s.high), number) for s in own]
-        sources_of_it = " and ".join(in_words(s.low, s.high, s.name) for s in own)
-        said.append(f"{in_words(to.low, to.high, to.name)} depend on {sources_of_it}")
+    flows, phrases = [], []
+    for number, (to, sources_of) in enumerate(parts(function, operands, taken, made).items()):
+        flows += [BitFlow(to.name, to.low, to.high, s.name, (s.low, s.high), number) for s in sources_of]
+        sources_of_it = " and ".join(in_words(s.low, s.high, s.name) for s in sources_of)
+        phrases.append(f"{in_words(to.low, to.high, to.name)} depend on {sources_of_it}")
     canvas = Canvas()
     rows(canvas, in_a_row(operands), in_a_row(results), flows, ticks=ticks_of(operands))
     noted = given(text, wanted)
-    return Panel(text, canvas.svg(f"Elements of {text}", sentence(said) + noted), noted.strip())
+    return Panel(text, canvas.svg(f"Elements of {text}", sentence(phrases) + noted), noted.strip())
 
 
-def elements(widths: Widths, types: Mapping[str, Type]) -> list[Element]:
+def elements(widths: Widths, types: Mapping[str, Type]) -> list[RegisterElement]:
     """The elements of registers, by their types."""
-    found = []
+    result = []
     for name in widths:
         type = types[name]
-        found += [
-            Element(name, k * type.element_step, k * type.element_step + type.element.width - 1)
+        result += [
+            RegisterElement(name, k * type.element_step, k * type.element_step + type.element.width - 1)
             for k in range(type.elements)
         ]
-    return found
+    return result
 
 
 def ticks_of(operands: Widths) -> int:

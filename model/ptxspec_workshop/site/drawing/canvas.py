@@ -23,7 +23,7 @@ LETTER, CODE_LETTER = 6.3, 6.7
 HUES = 6
 
 
-class Label(NamedTuple):
+class TextLabel(NamedTuple):
     """Words, the x at which their middle stands, and their class."""
 
     x: float
@@ -96,11 +96,11 @@ class Canvas:
         self.strokes(ticks, "tick")
         self.box(x, y, count * size, ROW)
 
-    def labels(self, labels: Iterable[Label], upwards: bool = False) -> None:
+    def labels(self, labels: Iterable[TextLabel], upwards: bool = False) -> None:
         """Words below one another where they would overlap; from `y` on, which ends below them. With `upwards` the first of them
         stand lowest."""
         levels: list[float] = []
-        placed: list[tuple[int, float, Label]] = []
+        placed: list[tuple[int, float, TextLabel]] = []
         for label in sorted(set(labels)):
             half = len(label.text) * LETTER / 2
             middle = min(max(label.x, half + 1), WIDTH - half - 1)
@@ -124,8 +124,8 @@ class Canvas:
             if (len(lines[-1]) + 1 + len(word)) * LETTER > INNER:
                 lines.append("")
             lines[-1] = f"{lines[-1]} {word}".strip()
-        for one in lines:
-            self.words(MARGIN, self.y + 11, one, "soft", "start")
+        for line in lines:
+            self.words(MARGIN, self.y + 11, line, "soft", "start")
             self.y += LINE
 
     def svg(self, title: str, described: str) -> str:
@@ -147,9 +147,9 @@ class Canvas:
         for key, value in attributes.items():
             self.root.set(key, value)
         for place, (tag, text) in enumerate((("title", title), ("desc", described))):
-            told = ElementTree.Element(tag, {"id": f"{tag[0]}{name}"})
-            told.text = text
-            self.root.insert(place, told)
+            element = ElementTree.Element(tag, {"id": f"{tag[0]}{name}"})
+            element.text = text
+            self.root.insert(place, element)
         return ElementTree.tostring(self.root, "unicode", short_empty_elements=False)
 
 

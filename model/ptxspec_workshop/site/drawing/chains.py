@@ -7,9 +7,9 @@ from typing import NamedTuple
 import ptxspec
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec_workshop.site.drawing.asked import Asked
 from ptxspec_workshop.site.drawing.canvas import CODE_LETTER, INNER, LINE, MARGIN, ROW, WIDTH, Canvas
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request
 
 #: between two words of a chain, where the carry goes
 GAP = 14
@@ -26,11 +26,11 @@ class Link(NamedTuple):
     carry_out: bool | None
 
 
-def chain(wanted: Asked) -> list[Link]:
+def chain(wanted: Request) -> list[Link]:
     """The instructions of a fragment, executed one after the other by the exact interpretation."""
     results = ptxspec.evaluate(wanted.text, wanted.scalars)
     values = dict(results.inputs)
-    found = []
+    links = []
     for step in results.steps:
         fragment = read_fragment(step.text)
         reads = tuple((name, int(values[name])) for name in fragment.inputs if name != CONDITION_CODE)
@@ -38,11 +38,11 @@ def chain(wanted: Asked) -> list[Link]:
         values.update(step.writes)
         after = bool(values[CONDITION_CODE]) if CONDITION_CODE in step.writes else None
         writes = tuple((name, int(value)) for name, value in step.writes.items() if name != CONDITION_CODE)
-        found.append(Link(step.text, reads, writes, before, after))
-    return found
+        links.append(Link(step.text, reads, writes, before, after))
+    return links
 
 
-def drawn(wanted: Asked) -> list[Panel]:
+def drawn(wanted: Request) -> list[Panel]:
     """One drawing of the whole chain: a column an instruction, the first at the right, as digits stand in a number."""
     links = chain(wanted)
     canvas = Canvas()
@@ -69,14 +69,14 @@ def drawn(wanted: Asked) -> list[Panel]:
                 canvas.arrows([(end, y, end, bottom + 1)], kind)
             canvas.words(x - GAP / 2, y + 14, f"CF = {int(link.carry_out)}", "soft")
     canvas.y = bottom + 32
-    said = []
+    phrases = []
     for link in links:
         taken = " and ".join(f"{name} = {value:#x}" for name, value in link.reads)
         made = " and ".join(f"{name} = {value:#x}" for name, value in link.writes)
         before = "" if link.carry_in is None else f" and CC.CF = {int(link.carry_in)}"
         after = "" if link.carry_out is None else f" and CC.CF = {int(link.carry_out)}"
-        said.append(f"{link.text.split()[0]} makes {made}{after} from {taken}{before}")
-    return [Panel(wanted.text, canvas.svg("A carry chain", f"{'; '.join(said)}."))]
+        phrases.append(f"{link.text.split()[0]} makes {made}{after} from {taken}{before}")
+    return [Panel(wanted.text, canvas.svg("A carry chain", f"{'; '.join(phrases)}."))]
 
 
 def _word(canvas: Canvas, x: float, width: float, y: float, name: str, value: int) -> None:

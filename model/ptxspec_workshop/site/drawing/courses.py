@@ -10,10 +10,10 @@ import numpy as np
 import ptxspec
 from ptxspec import contracts
 from ptxspec.machine.courses import Course, course
-from ptxspec_workshop.site.drawing.asked import Asked
 from ptxspec_workshop.site.drawing.bits import sentence
 from ptxspec_workshop.site.drawing.canvas import LINE, MARGIN, ROW, WIDTH, Canvas, hue
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request
 from ptxspec_workshop.site.drawing.warps import fill, is_predicate, kernel, named_lanes, registers
 
 #: what a kernel may use beside its registers
@@ -22,7 +22,7 @@ MEMORY = ".shared .align 16 .b8 buffer[1024];"
 LANE = 11
 
 
-class Line(NamedTuple):
+class ExecutedLine(NamedTuple):
     """A line of a kernel, the threads that executed it, and the values that their instruction gave to a register, by thread;
     none if it gave none."""
 
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     values: dict[int, int]
 
 
-def run(wanted: Asked, threads: int, names: Sequence[str] = ()) -> tuple[Course, int, dict[str, list[int]]]:
+def run(wanted: Request, threads: int, names: Sequence[str] = ()) -> tuple[Course, int, dict[str, list[int]]]:
     """Run the page's kernel: its course, the line of the module's text with which the page's lines begin, and what is left in
     each register named, thread by thread."""
     if not wanted.lines:
@@ -39,37 +39,37 @@ def run(wanted: Asked, threads: int, names: Sequence[str] = ()) -> tuple[Course,
     whole = kernel(wanted.text, [], names, MEMORY)
     module = ptxspec.load(whole.text)
     results = [np.zeros(threads, np.uint32) for _ in names]
-    found = course(module, "k", whole.text, threads, results)
-    return found, whole.line, {name: own.tolist() for name, own in zip(names, results, strict=True)}
+    taken = course(module, "k", whole.text, threads, results)
+    return taken, whole.line, {name: values.tolist() for name, values in zip(names, results, strict=True)}
 
 
-def lines_of(wanted: Asked, threads: int) -> list[Line]:
+def lines_of(wanted: Request, threads: int) -> list[ExecutedLine]:
     """Who executed each line of the page's kernel. Each line has one instruction at most; no register is written twice."""
-    found, first, left = run(wanted, threads, registers(wanted.text))
+    steps, first, left = run(wanted, threads, registers(wanted.text))
     lines = [text for _, text in wanted.lines]
-    ran: dict[int, list[int]] = {}
-    for one in found.ran:
-        for index in range(one.start, one.end):
-            ran.setdefault(found.lines[index] - first, []).append(one.thread)
-    told = []
+    lanes: dict[int, list[int]] = {}
+    for stretch in steps.ran:
+        for index in range(stretch.start, stretch.end):
+            lanes.setdefault(steps.lines[index] - first, []).append(stretch.thread)
+    drawn = []
     for number, text in enumerate(lines):
-        own = sorted(set(ran.get(number, [])))
+        members = sorted(set(lanes.get(number, [])))
         name = next(iter(registers(text.partition(":")[2] or text)), "")
         gives = ".b32" in text and name and not is_predicate(name)
-        told.append(Line(text, own, {t: left[name][t] for t in own} if gives else {}))
-    return told
+        drawn.append(ExecutedLine(text, members, {t: left[name][t] for t in members} if gives else {}))
+    return drawn
 
 
-def drawn_lines(wanted: Asked) -> list[Panel]:
+def drawn_lines(wanted: Request) -> list[Panel]:
     """For each line of a kernel the threads that execute it; the page says how many `threads` there are. Beside a line stands
     what its instruction gave them."""
-    threads = int(wanted.one("threads"))
+    threads = int(wanted.single("threads"))
     canvas = Canvas()
     left = WIDTH - MARGIN - threads * LANE - 62
     for thread in range(threads):
         canvas.words(left + (thread + 0.5) * LANE, canvas.y + 11, str(thread), "soft")
     canvas.y += LINE + 2
-    said = []
+    phrases = []
     groups: dict[tuple[int, ...], int] = {}
     for line in lines_of(wanted, threads):
         canvas.words(MARGIN, canvas.y + 14, line.text, "code", "start")
@@ -77,13 +77,13 @@ def drawn_lines(wanted: Asked) -> list[Panel]:
             groups.setdefault(tuple(line.threads), len(groups))
             fill(canvas, left, canvas.y, LANE, line.threads, f"cell {hue(groups[tuple(line.threads)])}")
             canvas.cells(left, canvas.y, threads, LANE)
-            said.append(f"{named_lanes(line.threads)} execute {line.text.rstrip(';')}")
+            phrases.append(f"{named_lanes(line.threads)} execute {line.text.rstrip(';')}")
         values = sorted(set(line.values.values()))
         if len(values) == 1 and len(line.values) > 1:
             canvas.words(WIDTH - MARGIN, canvas.y + 14, f"{values[0]:#04x}", "code", "end")
-            said[-1] += f", with the result {values[0]:#x}"
+            phrases[-1] += f", with the result {values[0]:#x}"
         canvas.y += ROW
-    return [Panel("", canvas.svg("Which lanes execute which line", sentence(said)))]
+    return [Panel("", canvas.svg("Which lanes execute which line", sentence(phrases)))]
 
 
 class Stay(NamedTuple):
@@ -94,7 +94,7 @@ class Stay(NamedTuple):
     end: int
 
 
-class Arrival(NamedTuple):
+class UnitArrival(NamedTuple):
     """A unit comes to an instruction at which threads meet: the steps of its first and its last thread, and the instruction."""
 
     first: int
@@ -102,61 +102,61 @@ class Arrival(NamedTuple):
     text: str
 
 
-def stays(found: Course, unit: int) -> dict[int, list[Stay]]:
+def stays(steps: Course, unit: int) -> dict[int, list[Stay]]:
     """For each unit of so many threads what it does when. Threads of a unit run one after the other. It waits from when the last
     of them has come to where they wait until all of them may go on, which is not yet their turn."""
-    told: dict[int, list[Stay]] = {}
+    by_unit: dict[int, list[Stay]] = {}
     waiting: set[int] = set()
-    for one in found.ran:
-        for number in [n for n in waiting if not any(thread // unit == n for thread in one.waiting)]:
-            told[number].append(Stay("waits", told[number][-1].end, one.step))
+    for stretch in steps.ran:
+        for number in [n for n in waiting if not any(thread // unit == n for thread in stretch.waiting)]:
+            by_unit[number].append(Stay("waits", by_unit[number][-1].end, stretch.step))
             waiting.remove(number)
-        number, end = one.thread // unit, one.step + one.end - one.start
-        own = told.setdefault(number, [])
-        if own and own[-1].what == "runs" and own[-1].end == one.step:
-            own[-1] = own[-1]._replace(end=end)
-        elif end > one.step:
-            own.append(Stay("runs", one.step, end))
-        if one.end > one.start and found.waits[one.end - 1]:
+        number, end = stretch.thread // unit, stretch.step + stretch.end - stretch.start
+        stays_of = by_unit.setdefault(number, [])
+        if stays_of and stays_of[-1].what == "runs" and stays_of[-1].end == stretch.step:
+            stays_of[-1] = stays_of[-1]._replace(end=end)
+        elif end > stretch.step:
+            stays_of.append(Stay("runs", stretch.step, end))
+        if stretch.end > stretch.start and steps.waits[stretch.end - 1]:
             waiting.add(number)
-    return told
+    return by_unit
 
 
 def arrivals(
-    found: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]
-) -> dict[int, list[Arrival]]:
+    steps: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]
+) -> dict[int, list[UnitArrival]]:
     """For each unit when it comes to the instructions whose text begins with one of the words."""
-    told: dict[int, list[Arrival]] = {}
-    for one in found.ran:
-        for index in range(one.start, one.end):
-            number = found.lines[index] - first
+    by_unit: dict[int, list[UnitArrival]] = {}
+    for stretch in steps.ran:
+        for index in range(stretch.start, stretch.end):
+            number = steps.lines[index] - first
             text = lines[number] if 0 <= number < len(lines) else ""
             if not any(word in text for word in waits):
                 continue
-            step = one.step + index - one.start
-            own = told.setdefault(one.thread // unit, [])
-            if own and own[-1].text == text:
-                own[-1] = own[-1]._replace(last=step)
+            step = stretch.step + index - stretch.start
+            arrivals_of = by_unit.setdefault(stretch.thread // unit, [])
+            if arrivals_of and arrivals_of[-1].text == text:
+                arrivals_of[-1] = arrivals_of[-1]._replace(last=step)
             else:
-                own.append(Arrival(step, step, text))
-    return told
+                arrivals_of.append(UnitArrival(step, step, text))
+    return by_unit
 
 
-def drawn_course(wanted: Asked) -> list[Panel]:
+def drawn_course(wanted: Request) -> list[Panel]:
     """When the warps of a kernel run and wait; the page says how many `threads` there are. Time is counted in instructions of all
     threads."""
-    threads, unit = int(wanted.one("threads")), contracts.warps.LANES
-    found, first, _ = run(wanted, threads)
+    threads, unit = int(wanted.single("threads")), contracts.warps.LANES
+    steps, first, _ = run(wanted, threads)
     lines = [text for _, text in wanted.lines]
-    total = max(one.step + one.end - one.start for one in found.ran)
-    met = arrivals(found, lines, first, unit, ("bar.", "barrier."))
+    total = max(stretch.step + stretch.end - stretch.start for stretch in steps.ran)
+    met = arrivals(steps, lines, first, unit, ("bar.", "barrier."))
     canvas, left = Canvas(), MARGIN + 50
     scale = (WIDTH - MARGIN - left) / total
-    said = []
-    for number, own in sorted(stays(found, unit).items()):
+    phrases = []
+    for number, stays_of in sorted(stays(steps, unit).items()):
         canvas.words(MARGIN, canvas.y + 14 + LINE, f"warp {number}", "", "start")
         middle = canvas.y + LINE + ROW / 2
-        for stay in own:
+        for stay in stays_of:
             x, width = left + stay.first * scale, (stay.end - stay.first) * scale
             if stay.what == "runs":
                 canvas.box(x, middle - 7, width, 14, f"cell {hue(number)}")
@@ -166,9 +166,9 @@ def drawn_course(wanted: Asked) -> list[Panel]:
             x = left + (arrival.last + 1) * scale
             canvas.strokes([(x, middle - 9, x, middle + 9)])
             canvas.labels_at(x, middle - 11, arrival.text.partition(":")[2].strip() or arrival.text)
-        waits = [f"waits until step {s.end}" for s in own if s.what == "waits"]
+        waits = [f"waits until step {s.end}" for s in stays_of if s.what == "waits"]
         comes = [f"comes to {a.text.rstrip(';')} by step {a.last}" for a in met.get(number, [])]
-        said.append(f"warp {number} {', '.join([*comes, *(waits or ['does not wait'])])}")
+        phrases.append(f"warp {number} {', '.join([*comes, *(waits or ['does not wait'])])}")
         canvas.y += LINE + ROW
     canvas.y += 4
     canvas.strokes([(left, canvas.y, WIDTH - MARGIN, canvas.y)])
@@ -176,4 +176,4 @@ def drawn_course(wanted: Asked) -> list[Panel]:
     canvas.words(left, canvas.y + 11, "0", "soft", "start")
     canvas.words(WIDTH - MARGIN, canvas.y + 11, f"{total} instructions", "soft", "end")
     canvas.y += LINE
-    return [Panel(wanted.text, canvas.svg("When warps run and wait", sentence(said)))]
+    return [Panel(wanted.text, canvas.svg("When warps run and wait", sentence(phrases)))]

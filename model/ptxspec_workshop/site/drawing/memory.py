@@ -7,18 +7,18 @@ from collections.abc import Mapping
 import numpy as np
 
 import ptxspec
-from ptxspec_workshop.site.drawing.asked import Asked, each
-from ptxspec_workshop.site.drawing.bits import Flow, Register, in_a_row, rows, told
+from ptxspec_workshop.site.drawing.bits import BitFlow, Register, description, in_a_row, rows
 from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, Canvas
 from ptxspec_workshop.site.drawing.panel import Panel
-from ptxspec_workshop.site.drawing.sources import Bit, Run, runs, sources
+from ptxspec_workshop.site.drawing.request import Request, each
+from ptxspec_workshop.site.drawing.sources import Bit, BitRun, runs, sources
 from ptxspec_workshop.site.drawing.warps import registers
 
 #: what memory is called in words
 MEMORY = "memory"
 
 
-def loaded(text: str, size: int) -> dict[str, list[Run]]:
+def loaded(text: str, size: int) -> dict[str, list[BitRun]]:
     """Which bits of so many bytes at `[m]` each register of a load holds afterwards. Registers have 32 bits, and bit k of memory
     is bit k % 8 of byte k // 8."""
     names = [name for name in registers(text) if name != "m"]
@@ -37,14 +37,14 @@ def loaded(text: str, size: int) -> dict[str, list[Run]]:
         module.launch("k", 1, 1, [bytes_there, results], engine="exact")
         return dict(zip(names, results.tolist(), strict=True))
 
-    found = sources(function, {MEMORY: 8 * size}, dict.fromkeys(names, 32))
-    return {name: runs(bits) for name, bits in found.items()}
+    bits_of = sources(function, {MEMORY: 8 * size}, dict.fromkeys(names, 32))
+    return {name: runs(bits) for name, bits in bits_of.items()}
 
 
-def drawn(wanted: Asked) -> list[Panel]:
+def drawn(wanted: Request) -> list[Panel]:
     """For each load the bytes at its address, from the lowest one on, and the registers that take them, each with its lowest bit
     at the right; the page says how many `bytes` there are."""
-    size = int(wanted.one("bytes"))
+    size = int(wanted.single("bytes"))
     return each(wanted, lambda text: _panel(text, size))
 
 
@@ -53,24 +53,24 @@ def _panel(text: str, size: int) -> Panel:
     canvas = Canvas()
     memory = {MEMORY: Register(MEMORY, 8 * size, float(MARGIN), INNER / (8 * size), rising=True)}
     targets = in_a_row(dict.fromkeys(known, 32), reverse=False)
-    flows: list[Flow] = []
+    flows: list[BitFlow] = []
     constants = []
-    for number, (name, own) in enumerate(known.items()):
-        for run in own:
+    for number, (name, runs_of) in enumerate(known.items()):
+        for run in runs_of:
             if isinstance(run.first, Bit):
                 flows += _by_bytes(name, run, number)
             else:
                 constants.append((name, run.low, run.high, run.first))
     rows(canvas, memory, targets, flows, constants, 8, bytes_of=MEMORY)
-    return Panel(text, canvas.svg(f"Bytes of {text}", told(known, MEMORY)))
+    return Panel(text, canvas.svg(f"Bytes of {text}", description(known, MEMORY)))
 
 
-def _by_bytes(name: str, run: Run, hue: int) -> list[Flow]:
+def _by_bytes(name: str, run: BitRun, hue: int) -> list[BitFlow]:
     """A run of whole bytes, byte by byte: in memory they rise to the right, in a register to the left."""
     assert isinstance(run.first, Bit)
     if run.length % 8 or run.first.place % 8 or run.step != 1:
-        return [Flow(name, run.low, run.high, MEMORY, run.taken, hue + 1 if run.step < 1 else hue, run.step < 0)]
+        return [BitFlow(name, run.low, run.high, MEMORY, run.taken, hue + 1 if run.step < 1 else hue, run.step < 0)]
     return [
-        Flow(name, run.low + k, run.low + k + 7, MEMORY, (run.first.place + k, run.first.place + k + 7), hue)
+        BitFlow(name, run.low + k, run.low + k + 7, MEMORY, (run.first.place + k, run.first.place + k + 7), hue)
         for k in range(0, run.length, 8)
     ]

@@ -27,7 +27,7 @@ class Bit(NamedTuple):
 Source: TypeAlias = "Bit | int"
 
 
-class Run(NamedTuple):
+class BitRun(NamedTuple):
     """Neighbouring bits of a result, from `low` on, that are neighbouring bits of an operand, one bit of it, or constant.
 
     `first` is what the lowest of them is, and `step` where the next is taken: 1 above, −1 below, 0 the same.
@@ -57,27 +57,27 @@ def sources(function: Function, operands: Widths, results: Widths) -> dict[str, 
     """
     numbered = [Bit(name, place) for name, width in operands.items() for place in range(width)]
 
-    def asked(holds: Callable[[int], bool]) -> Mapping[str, int]:
+    def evaluate(holds: Callable[[int], bool]) -> Mapping[str, int]:
         values = dict.fromkeys(operands, 0)
         for position, bit in enumerate(numbered, 1):
             values[bit.name] |= int(holds(position)) << bit.place
         return function(values)
 
-    none, every = asked(lambda _: False), asked(lambda _: True)
-    digits = [asked(partial(_has_bit, k)) for k in range(len(numbered).bit_length())]
-    found: dict[str, list[Source]] = {}
+    none, every = evaluate(lambda _: False), evaluate(lambda _: True)
+    digits = [evaluate(partial(_has_bit, k)) for k in range(len(numbered).bit_length())]
+    by_result: dict[str, list[Source]] = {}
     for name, width in results.items():
-        found[name] = []
+        by_result[name] = []
         for place in range(width):
             if none[name] >> place & 1 == every[name] >> place & 1:
-                found[name].append(none[name] >> place & 1)
+                by_result[name].append(none[name] >> place & 1)
                 continue
             position = sum((digit[name] >> place & 1) << k for k, digit in enumerate(digits))
             if not 0 < position <= len(numbered):
                 raise _no_copy(name, place)
-            found[name].append(numbered[position - 1])
-    _check(function, operands, found)
-    return found
+            by_result[name].append(numbered[position - 1])
+    _check(function, operands, by_result)
+    return by_result
 
 
 def _has_bit(k: int, position: int) -> bool:
@@ -88,37 +88,37 @@ def _no_copy(name: str, place: int) -> ValueError:
     return ValueError(f"bit {place} of {name} is no copy of an operand's bit")
 
 
-def _check(function: Function, operands: Widths, found: Mapping[str, list[Source]]) -> None:
+def _check(function: Function, operands: Widths, by_result: Mapping[str, list[Source]]) -> None:
     """Hold what was found against random operands."""
     source = random.Random(_SEED)
     for _ in range(CHECKS):
         values = {name: source.getrandbits(width) for name, width in operands.items()}
         results = function(dict(values))
-        for name, bits in found.items():
+        for name, bits in by_result.items():
             for place, bit in enumerate(bits):
                 expected = values[bit.name] >> bit.place & 1 if isinstance(bit, Bit) else bit
                 if results[name] >> place & 1 != expected:
                     raise _no_copy(name, place)
 
 
-def runs(bits: list[Source]) -> list[Run]:
+def runs(bits: list[Source]) -> list[BitRun]:
     """Bits of a result, from the lowest on, put together as far as they go on alike."""
-    found: list[Run] = []
+    result: list[BitRun] = []
     for place, bit in enumerate(bits):
-        if found and _goes_on(found[-1], bit):
-            last = found[-1]
+        if result and _goes_on(result[-1], bit):
+            last = result[-1]
             step = last.step if last.length > 1 else _distance(last.first, bit)
-            found[-1] = Run(last.low, last.length + 1, last.first, step)
+            result[-1] = BitRun(last.low, last.length + 1, last.first, step)
         else:
-            found.append(Run(place, 1, bit, 0))
-    return found
+            result.append(BitRun(place, 1, bit, 0))
+    return result
 
 
 def _distance(first: Source, then: Source) -> int:
     return then.place - first.place if isinstance(first, Bit) and isinstance(then, Bit) else 0
 
 
-def _goes_on(run: Run, bit: Source) -> bool:
+def _goes_on(run: BitRun, bit: Source) -> bool:
     first = run.first
     if not isinstance(first, Bit) or not isinstance(bit, Bit):
         return first == bit
@@ -129,7 +129,7 @@ def _goes_on(run: Run, bit: Source) -> bool:
     return bit.place == first.place + run.step * run.length
 
 
-class Element(NamedTuple):
+class RegisterElement(NamedTuple):
     """Neighbouring bits of a register that hold one value."""
 
     name: str
@@ -138,15 +138,15 @@ class Element(NamedTuple):
 
 
 def parts(
-    function: Function, operands: Widths, taken: Sequence[Element], made: Sequence[Element]
-) -> dict[Element, list[Element]]:
+    function: Function, operands: Widths, taken: Sequence[RegisterElement], made: Sequence[RegisterElement]
+) -> dict[RegisterElement, list[RegisterElement]]:
     """For each element of the results the elements of the operands that it depends on: those of which a change brought one about,
     somewhere among random operands.
 
     Raises ValueError for an element of a result that depends on nothing.
     """
     source = random.Random(_SEED)
-    found: dict[Element, set[Element]] = {element: set() for element in made}
+    needed: dict[RegisterElement, set[RegisterElement]] = {element: set() for element in made}
     for _ in range(CHECKS):
         values = {name: source.getrandbits(width) for name, width in operands.items()}
         before = function(dict(values))
@@ -156,8 +156,8 @@ def parts(
             for result in made:
                 changed = (before[result.name] ^ after[result.name]) >> result.low
                 if changed & (1 << result.high - result.low + 1) - 1:
-                    found[result].add(element)
-    for result, own in found.items():
-        if not own:
+                    needed[result].add(element)
+    for result, elements in needed.items():
+        if not elements:
             raise ValueError(f"bits {result.low} to {result.high} of {result.name} depend on no operand")
-    return {result: sorted(own) for result, own in found.items()}
+    return {result: sorted(elements) for result, elements in needed.items()}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ptxspec
 from ptxspec.query.fragments import read_fragment
-from ptxspec_workshop.site.drawing.asked import Asked, each
 from ptxspec_workshop.site.drawing.canvas import INNER, LINE, MARGIN, ROW, Canvas
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request, each
 
 #: more operands would make a table wider than its words
 MOST = 3
@@ -22,7 +22,7 @@ def table(text: str) -> tuple[list[str], str, list[int]]:
     names = list(fragment.inputs)
     if not 1 <= len(names) <= MOST:
         raise ValueError(f"{text} reads {len(names)} registers; a truth table is drawn of one to {MOST}")
-    found = []
+    column = []
     name = ""
     for number in range(1 << len(names)):
         bits = {n: number >> (len(names) - 1 - k) & 1 for k, n in enumerate(names)}
@@ -32,11 +32,11 @@ def table(text: str) -> tuple[list[str], str, list[int]]:
         ((name, value),) = results.items()
         if value not in (0, (1 << results.types[name].width) - 1):
             raise ValueError(f"{text} is no function of single bits: {bits} gives {value:#x}")
-        found.append(int(value != 0))
-    return names, name, found
+        column.append(int(value != 0))
+    return names, name, column
 
 
-def drawn(wanted: Asked) -> list[Panel]:
+def drawn(wanted: Request) -> list[Panel]:
     """For each instruction its truth table, the highest combination at the left, as the bits of a number."""
     return each(wanted, _panel)
 
@@ -65,5 +65,9 @@ def _panel(text: str) -> Panel:
     canvas.y += 4
     canvas.note(f"{result}, read as a number: {value:#04x}")
     ones = [f"{number:0{len(names)}b}" for number, bit in enumerate(bits) if bit]
-    said = f"{result} is 1 where the bits of {', '.join(names)} are {' or '.join(ones)}." if ones else f"{result} is 0."
-    return Panel(text, canvas.svg(f"Truth table of {text}", f"{said} The column read as a number is {value:#04x}."))
+    description = (
+        f"{result} is 1 where the bits of {', '.join(names)} are {' or '.join(ones)}." if ones else f"{result} is 0."
+    )
+    return Panel(
+        text, canvas.svg(f"Truth table of {text}", f"{description} The column read as a number is {value:#04x}.")
+    )

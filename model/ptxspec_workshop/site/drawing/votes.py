@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ptxspec import contracts
-from ptxspec_workshop.site.drawing.asked import Asked, each
 from ptxspec_workshop.site.drawing.bits import sentence
 from ptxspec_workshop.site.drawing.canvas import INNER, LINE, MARGIN, ROW, Canvas, hue
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request, each
 from ptxspec_workshop.site.drawing.warps import execute, fill, is_predicate, named_lanes, registers, scale
 
 #: where a row begins, behind its name
@@ -18,7 +18,7 @@ LEFT = MARGIN + 18
 MOST = 8
 
 
-class Row(NamedTuple):
+class LaneRow(NamedTuple):
     """A register of a drawing with its value in each lane, and the lanes that take part."""
 
     name: str
@@ -36,27 +36,27 @@ class Row(NamedTuple):
         return (INNER - 18) / len(self.values)
 
 
-def drawn(wanted: Asked) -> list[Panel]:
+def drawn(wanted: Request) -> list[Panel]:
     """What each lane gives, as a predicate or a digit, and for each instruction what the lanes take. Which of them take part its
     last operand says."""
     return each(wanted, lambda text: _vote(text, wanted))
 
 
-def _vote(text: str, wanted: Asked) -> Panel:
+def _vote(text: str, wanted: Request) -> Panel:
     count = contracts.warps.LANES
     names = registers(text)
     given = {name: _per_lane(name, wanted.values[name], count) for name in names if name in wanted.values}
     mask = int(text.rstrip("; ").rsplit(",", 1)[1], 0)
     members = [lane for lane in range(count) if mask >> lane & 1]
-    found = execute(_guarded(text, mask), given, [name for name in names if name not in given])
+    results = execute(_guarded(text, mask), given, [name for name in names if name not in given])
     canvas = Canvas()
     scale(canvas, LEFT, (INNER - 18) / count, count)
-    said = [f"{named_lanes(members)} take part"]
+    phrases = [f"{named_lanes(members)} take part"]
     for name, values in given.items():
-        said.append(_gives(canvas, Row(name, values, members)))
-    for name, values in found.items():
-        said.append(_takes(canvas, Row(name, values, members)))
-    return Panel(text, canvas.svg(f"Lanes of {text}", sentence(said)))
+        phrases.append(_gives(canvas, LaneRow(name, values, members)))
+    for name, values in results.items():
+        phrases.append(_takes(canvas, LaneRow(name, values, members)))
+    return Panel(text, canvas.svg(f"Lanes of {text}", sentence(phrases)))
 
 
 def _guarded(text: str, mask: int) -> str:
@@ -72,25 +72,25 @@ def _per_lane(name: str, values: Sequence[int], count: int) -> list[int]:
     return [values[lane % len(values)] for lane in range(count)]
 
 
-def _gives(canvas: Canvas, row: Row) -> str:
+def _gives(canvas: Canvas, row: LaneRow) -> str:
     """What the lanes give: cells where a predicate holds, or a digit in each."""
     if is_predicate(row.name):
         return _predicate(canvas, row, "cell h0")
     if not row.common <= set(range(10)):
         raise ValueError(f"{row.name} has values that are no digits, which cannot be drawn")
     top = _begin(canvas, row)
-    said = []
+    phrases = []
     for value in sorted(row.common):
         lanes = [lane for lane in row.members if row.values[lane] == value]
         fill(canvas, LEFT, top, row.size, lanes, f"cell {hue(value)}")
-        said.append(f"{row.name} is {value} in {named_lanes(lanes)}")
+        phrases.append(f"{row.name} is {value} in {named_lanes(lanes)}")
         for lane in lanes:
             canvas.words(LEFT + (lane + 0.5) * row.size, top + 14, str(value))
     _end(canvas, row, top)
-    return "; ".join(said)
+    return "; ".join(phrases)
 
 
-def _takes(canvas: Canvas, row: Row) -> str:
+def _takes(canvas: Canvas, row: LaneRow) -> str:
     """What the lanes take: a predicate, a number that is the same in all of them, or several numbers."""
     if is_predicate(row.name):
         return _predicate(canvas, row, "cell h1")
@@ -104,7 +104,7 @@ def _takes(canvas: Canvas, row: Row) -> str:
     return f"{row.name} is {word:#010x} in each of them"
 
 
-def _masks(canvas: Canvas, row: Row) -> str:
+def _masks(canvas: Canvas, row: LaneRow) -> str:
     """A row for each lane that takes part, with the bits of its number."""
     if len(row.members) > MOST:
         raise ValueError(f"{row.name} differs among more than {MOST} lanes, which cannot be drawn")
@@ -123,7 +123,7 @@ def _masks(canvas: Canvas, row: Row) -> str:
     )
 
 
-def _predicate(canvas: Canvas, row: Row, kind: str) -> str:
+def _predicate(canvas: Canvas, row: LaneRow, kind: str) -> str:
     true = [lane for lane in row.members if row.values[lane]]
     top = _begin(canvas, row)
     fill(canvas, LEFT, top, row.size, true, kind)
@@ -131,7 +131,7 @@ def _predicate(canvas: Canvas, row: Row, kind: str) -> str:
     return f"{row.name} is true in {named_lanes(true)}" if true else f"{row.name} is true in no lane"
 
 
-def _begin(canvas: Canvas, row: Row) -> float:
+def _begin(canvas: Canvas, row: LaneRow) -> float:
     """Write the name of a row, and shade the lanes that take no part; where the row begins."""
     top = canvas.y + 4
     canvas.words(MARGIN, top + LINE, row.name, "name", "start")
@@ -139,7 +139,7 @@ def _begin(canvas: Canvas, row: Row) -> float:
     return top
 
 
-def _end(canvas: Canvas, row: Row, top: float) -> None:
+def _end(canvas: Canvas, row: LaneRow, top: float) -> None:
     canvas.cells(LEFT, top, len(row.values), row.size)
     canvas.y = top + ROW + 2
 

@@ -10,10 +10,10 @@ import numpy as np
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec_workshop.site.drawing.asked import Asked, each
 from ptxspec_workshop.site.drawing.bits import sentence
-from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label
+from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, TextLabel
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request, each
 
 _NAME = re.compile(r"(?<![\w.%$])([a-z]\d*)(?![\w.])")
 
@@ -28,7 +28,7 @@ def registers(text: str) -> list[str]:
     return list(dict.fromkeys(_NAME.findall(text)))
 
 
-class Kernel(NamedTuple):
+class DrawnKernel(NamedTuple):
     """The text of an entry `k` that loads registers, executes instructions and stores registers, a word a thread in each array;
     `line` is the line in which the instructions begin, from 1 on."""
 
@@ -36,7 +36,7 @@ class Kernel(NamedTuple):
     line: int
 
 
-def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = "") -> Kernel:
+def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = "") -> DrawnKernel:
     """The entry for some instructions; `more` are further declarations."""
     names = dict.fromkeys([*given, *taken, *registers(text)])
     declared = [f".reg .{'pred' if is_predicate(name) else 'b32'} {name};" for name in names]
@@ -52,7 +52,7 @@ def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = ""
         "mov.u32 %lane, %tid.x;",
         *before,
     ]
-    return Kernel("\n".join([*head, text, *after, "ret;", "}", ""]), "\n".join(head).count("\n") + 2)
+    return DrawnKernel("\n".join([*head, text, *after, "ret;", "}", ""]), "\n".join(head).count("\n") + 2)
 
 
 def execute(text: str, given: Mapping[str, Sequence[int]], taken: Sequence[str]) -> dict[str, list[int]]:
@@ -63,7 +63,7 @@ def execute(text: str, given: Mapping[str, Sequence[int]], taken: Sequence[str])
     arrays = [np.array([int(v) & 0xFFFFFFFF for v in values], np.uint32) for values in given.values()]
     results = [np.zeros(count, np.uint32) for _ in taken]
     module.launch("k", 1, count, [*arrays, *results], engine="exact")
-    return {name: own.tolist() for name, own in zip(taken, results, strict=True)}
+    return {name: column.tolist() for name, column in zip(taken, results, strict=True)}
 
 
 def _moved(way: str, parameter: int, word: str, name: str) -> list[str]:
@@ -95,22 +95,22 @@ def moves(text: str) -> Moves:
     taken, within, value = names
     lanes = range(contracts.warps.LANES)
     tags = [0x9E3779B1 * (lane + 1) & 0xFFFFFFFF for lane in lanes]
-    found = execute(text, {value: tags}, [taken, within])
-    strange = [lane for lane, tag in enumerate(found[taken]) if tag not in tags]
+    lanes_of = execute(text, {value: tags}, [taken, within])
+    strange = [lane for lane, tag in enumerate(lanes_of[taken]) if tag not in tags]
     if strange:
         raise ValueError(f"{text}: lane {strange[0]} takes no lane's value")
-    return Moves([tags.index(tag) for tag in found[taken]], found[within])
+    return Moves([tags.index(tag) for tag in lanes_of[taken]], lanes_of[within])
 
 
 def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """Numbers as stretches of neighbours: the first and the last of each."""
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if found and number == found[-1][1] + 1:
-            found[-1] = found[-1][0], number
+        if result and number == result[-1][1] + 1:
+            result[-1] = result[-1][0], number
         else:
-            found.append((number, number))
-    return found
+            result.append((number, number))
+    return result
 
 
 def fill(canvas: Canvas, left: float, y: float, size: float, cells: Iterable[int], kind: str) -> None:
@@ -131,10 +131,10 @@ def named_lanes(numbers: Sequence[int]) -> str:
 
 def scale(canvas: Canvas, left: float, size: float, count: int) -> None:
     """The numbers of lanes, one in four of them."""
-    canvas.labels(Label(left + (i + 0.5) * size, str(i), "soft") for i in [*range(0, count - 2, 4), count - 1])
+    canvas.labels(TextLabel(left + (i + 0.5) * size, str(i), "soft") for i in [*range(0, count - 2, 4), count - 1])
 
 
-def drawn_moves(wanted: Asked) -> list[Panel]:
+def drawn_moves(wanted: Request) -> list[Panel]:
     """For each shuffle an arrow from each lane to those that take its value."""
     return each(wanted, _moves)
 
@@ -152,8 +152,8 @@ def _moves(text: str) -> Panel:
     canvas.cells(MARGIN, top, count, size)
     canvas.cells(MARGIN, bottom, count, size)
     kept = [lane for lane in range(count) if not within[lane]]
-    for kind, own in (("quiet", kept), ("h0", inside)):
-        canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in own], kind)
+    for kind, lanes in (("quiet", kept), ("h0", inside)):
+        canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in lanes], kind)
     canvas.y = bottom + ROW + 2
     scale(canvas, MARGIN, size, count)
     if kept:
@@ -161,24 +161,24 @@ def _moves(text: str) -> Panel:
     return Panel(text, canvas.svg(f"Lanes of {text}", described_moves(Moves(source, within))))
 
 
-def described_moves(found: Moves) -> str:
+def described_moves(moved: Moves) -> str:
     """The moves in words."""
-    kept = [lane for lane, inside in enumerate(found.within) if not inside]
+    kept = [lane for lane, inside in enumerate(moved.within) if not inside]
     groups: dict[int, list[int]] = {}
-    for lane, (other, inside) in enumerate(zip(found.source, found.within, strict=True)):
+    for lane, (other, inside) in enumerate(zip(moved.source, moved.within, strict=True)):
         if inside:
             groups.setdefault(other - lane, []).append(lane)
-    said = []
-    from_one = {other for other, inside in zip(found.source, found.within, strict=True) if inside}
+    phrases = []
+    from_one = {other for other, inside in zip(moved.source, moved.within, strict=True) if inside}
     if len(from_one) < len(groups):
         for other in sorted(from_one):
-            lanes = [lane for lane, source in enumerate(found.source) if source == other and found.within[lane]]
-            said.append(f"{named_lanes(lanes)} take the value of lane {other}")
+            lanes = [lane for lane, source in enumerate(moved.source) if source == other and moved.within[lane]]
+            phrases.append(f"{named_lanes(lanes)} take the value of lane {other}")
     else:
         for distance, lanes in sorted(groups.items(), key=lambda g: g[1]):
             where = f"{abs(distance)} {'above' if distance > 0 else 'below'}"
             what = f"the value of the lane {where}" if distance else "their own value"
-            said.append(f"{named_lanes(lanes)} take {what}")
+            phrases.append(f"{named_lanes(lanes)} take {what}")
     if kept:
-        said.append(f"{named_lanes(kept)} keep their own value, and their predicate is false")
-    return sentence(said)
+        phrases.append(f"{named_lanes(kept)} keep their own value, and their predicate is false")
+    return sentence(phrases)

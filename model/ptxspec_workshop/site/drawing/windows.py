@@ -7,9 +7,9 @@ from typing import NamedTuple
 from ptxspec import contracts
 from ptxspec.terms.core import constant
 from ptxspec.terms.exact import evaluate
-from ptxspec_workshop.site.drawing.asked import Asked
 from ptxspec_workshop.site.drawing.canvas import CODE_LETTER, LINE, MARGIN, ROW, Canvas, hue
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request
 
 #: how closely addresses are looked at, in bytes
 STEP = 1 << 19
@@ -27,10 +27,10 @@ def space_of(address: int) -> str:
     """The space whose window a generic address falls into. Raises ValueError unless there is just one."""
     page = contracts.generic_addressing
     where = constant(address)
-    found = [s for s in (*page.WINDOWS, "global") if evaluate(page.within(page.reached_in(s), where), {})]
-    if len(found) != 1:
-        raise ValueError(f"the generic address {address:#x} falls into {len(found)} windows")
-    return found[0]
+    spaces = [s for s in (*page.WINDOWS, "global") if evaluate(page.within(page.reached_in(s), where), {})]
+    if len(spaces) != 1:
+        raise ValueError(f"the generic address {address:#x} falls into {len(spaces)} windows")
+    return spaces[0]
 
 
 def stretches(last: int) -> list[Stretch]:
@@ -38,41 +38,41 @@ def stretches(last: int) -> list[Stretch]:
 
     Raises ValueError if a window begins or ends at no multiple of STEP.
     """
-    found: list[Stretch] = []
+    result: list[Stretch] = []
     for address in range(0, last, STEP):
         space = space_of(address)
         if space_of(address + STEP - 1) != space:
             raise ValueError(f"a window ends between {address:#x} and {address + STEP:#x}")
-        if found and found[-1].space == space:
-            found[-1] = found[-1]._replace(end=address + STEP)
+        if result and result[-1].space == space:
+            result[-1] = result[-1]._replace(end=address + STEP)
         else:
-            found.append(Stretch(space, address, address + STEP))
-    return found
+            result.append(Stretch(space, address, address + STEP))
+    return result
 
 
-def drawn(wanted: Asked) -> list[Panel]:
+def drawn(wanted: Request) -> list[Panel]:
     """The windows from the least address up to the first word of global memory: addresses at the left, spaces at the right, and
     what an address of each space becomes by adding the window's base. The page gives an `address` in a space."""
-    page, address = contracts.generic_addressing, int(wanted.one("address"))
+    page, address = contracts.generic_addressing, int(wanted.single("address"))
     canvas = Canvas()
     left, width = MARGIN + 11 * CODE_LETTER, 74.0
-    own = stretches(page.GLOBAL_BASE + STEP)
-    said = []
-    for number, one in enumerate(own):
-        inside = one.space != "global"
+    windows = stretches(page.GLOBAL_BASE + STEP)
+    phrases = []
+    for number, window in enumerate(windows):
+        inside = window.space != "global"
         height = ROW * 1.5
         canvas.box(left, canvas.y, width, height, f"cell {hue(number)}" if inside else "fixed")
         canvas.box(left, canvas.y, width, height)
-        canvas.words(left - 5, canvas.y + 11, f"{one.first:#010x}", "code", "end")
-        canvas.words(left + width / 2, canvas.y + height / 2 + 4, one.space, "name")
+        canvas.words(left - 5, canvas.y + 11, f"{window.first:#010x}", "code", "end")
+        canvas.words(left + width / 2, canvas.y + height / 2 + 4, window.space, "name")
         if inside:
-            generic = page.base(one.space) + address
-            canvas.words(left + width + 8, canvas.y + 12, f"[{address:#x}] in .{one.space}", "", "start")
+            generic = page.base(window.space) + address
+            canvas.words(left + width + 8, canvas.y + 12, f"[{address:#x}] in .{window.space}", "", "start")
             canvas.words(left + width + 8, canvas.y + 25, f"is {generic:#x}", "code", "start")
-            if space_of(generic) != one.space:
-                raise ValueError(f"{address:#x} does not lie in the window of {one.space}")
-        said.append(f"from {one.first:#x} on {one.space}")
+            if space_of(generic) != window.space:
+                raise ValueError(f"{address:#x} does not lie in the window of {window.space}")
+        phrases.append(f"from {window.first:#x} on {window.space}")
         canvas.y += height
     canvas.words(left + width / 2, canvas.y + 12, "⋮")
     canvas.y += LINE
-    return [Panel("", canvas.svg("Windows among the generic addresses", f"Addresses: {', '.join(said)}."))]
+    return [Panel("", canvas.svg("Windows among the generic addresses", f"Addresses: {', '.join(phrases)}."))]

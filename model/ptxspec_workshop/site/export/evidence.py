@@ -16,8 +16,8 @@ def of(form: Form) -> dict[str, Any]:
     """The evidence of a form. What was not checked is null; `agrees` of a GPU's answers is null until the ledger is computed."""
     row = _rows().get((form.mnemonic, str(form)))
     if row is not None:
-        found = {"ptxas": row["ptxas"], "interpretations": row["interpretations"], "gpu": row["gpu"]}
-        return {**found, "not_asked": row["unasked"] if row["gpu"] is None else None}
+        checks = {"ptxas": row["ptxas"], "interpretations": row["interpretations"], "gpu": row["gpu"]}
+        return {**checks, "not_asked": row["unasked"] if row["gpu"] is None else None}
     answered = gaps.entry(form, _records(), set())
     gpu = None if answered is None else {**answered, "agrees": None}
     unasked = gaps.unasked(form) if gpu is None else None

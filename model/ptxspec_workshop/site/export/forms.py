@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.forms import Form, opcode_of, opcodes, page_name, registry
-from ptxspec.literate.notation import Operand, Slot, SyntaxLine
+from ptxspec.literate.notation import ModifierSlot, Operand, SyntaxLine
 from ptxspec.pages.anchors import form_anchor, spelled
 from ptxspec.pages.operands import operand_types
 from ptxspec.pages.register import Entry
@@ -28,15 +28,15 @@ def opcode(name: str, register: dict[str, Entry]) -> dict[str, Any]:
     missing = [{"name": n, **_family(f)} for n, f in gaps.FAMILIES.items() if opcode_of(n) == name] + [
         {"name": name, **_family(f)} for f in gaps.FORMS.get(name, ())
     ]
-    found: dict[str, Any] = {"opcode": name, "pages": [], "definitions": [], "missing": missing, "identities": 0}
+    result: dict[str, Any] = {"opcode": name, "pages": [], "definitions": [], "missing": missing, "identities": 0}
     if opcodes()[name]:
         by_definition: dict[int, list[Form]] = {}
         for form in registry().opcodes[name].forms:
             by_definition.setdefault(id(form.definition), []).append(form)
-        found["definitions"] = [_definition(own, register) for own in by_definition.values()]
-        found["pages"] = list(dict.fromkeys(d["page"] for d in found["definitions"]))
-        found["identities"] = evidence.identities()[name]
-    return found
+        result["definitions"] = [_definition(definition_forms, register) for definition_forms in by_definition.values()]
+        result["pages"] = list(dict.fromkeys(d["page"] for d in result["definitions"]))
+        result["identities"] = evidence.identities()[name]
+    return result
 
 
 def _family(family: contracts.gaps.Family | contracts.gaps.Further) -> dict[str, Any]:
@@ -75,14 +75,14 @@ class _Tables(NamedTuple):
     evidence: _Shared
 
 
-def _definition(own: list[Form], register: dict[str, Entry]) -> dict[str, Any]:
+def _definition(definition_forms: list[Form], register: dict[str, Entry]) -> dict[str, Any]:
     """A definition with its forms."""
-    definition = own[0].definition
-    tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), *(_Shared() for _ in range(5)))
+    definition = definition_forms[0].definition
+    tables = _Tables(list(dict.fromkeys(form.syntax for form in definition_forms)), *(_Shared() for _ in range(5)))
     modifiers: dict[str, list[Any]] = {
         slot.name: [None] for line in tables.lines for slot in line.slots if not slot.hint
     }
-    forms = [_form(form, modifiers, tables, register) for form in own]
+    forms = [_form(form, modifiers, tables, register) for form in definition_forms]
     absent = {p.name: p.default for p in definition.modifiers.values() if p.default is not p.empty}
     named = {slot.name for line in tables.lines for slot in line.slots}
     return {
@@ -112,22 +112,22 @@ def _syntax(line: SyntaxLine, tables: _Tables) -> dict[str, Any]:
     return {
         "text": line.text,
         "line": line.line,
-        **_said(comment=line.comment, hint_operand=line.companion.name if line.companion else None),
+        **_present(comment=line.comment, hint_operand=line.companion.name if line.companion else None),
         "slots": [tables.slots.place(_slot(slot)) for slot in line.slots],
         "places": [tables.places.place(_place(operand)) for operand in line.operands],
     }
 
 
-def _slot(slot: Slot) -> dict[str, Any]:
+def _slot(slot: ModifierSlot) -> dict[str, Any]:
     """A place for a modifier."""
     return {
         "name": slot.name,
         "options": list(slot.options),
-        **_said(optional=slot.optional, set=slot.is_set, hint=slot.hint),
+        **_present(optional=slot.optional, set=slot.is_set, hint=slot.hint),
     }
 
 
-def _said(**values: Any) -> dict[str, Any]:
+def _present(**values: Any) -> dict[str, Any]:
     """What is not so, and lists of nothing, are left out."""
     return {name: value for name, value in values.items() if value}
 
@@ -183,7 +183,7 @@ def _signature(form: Form, tables: _Tables, register: dict[str, Entry]) -> dict[
         "operands": [tables.operands.place(operand) for operand in operand_types(form)],
         "since": version(since),
         "target": target(number),
-        **_said(
+        **_present(
             only=list(form.only),
             removed=None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
             narrow_addresses=form.is_dropped,
@@ -195,5 +195,7 @@ def _signature(form: Form, tables: _Tables, register: dict[str, Entry]) -> dict[
 
 def _unspecified(form: Form, register: dict[str, Entry]) -> list[dict[str, str]]:
     """The results of a form that are left open, in any edition."""
-    found = Counter((f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in freedoms.below(form))
-    return [{"name": n, "entry": register[n].number, "kind": kind, "type": type} for n, kind, type in sorted(found)]
+    open_results = Counter((f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in freedoms.below(form))
+    return [
+        {"name": n, "entry": register[n].number, "kind": kind, "type": type} for n, kind, type in sorted(open_results)
+    ]

@@ -56,7 +56,7 @@ def text_of(isa: dict[str, Any]) -> str:
     parts = []
     for key, value in isa.items():
         if isinstance(value, list):
-            lines = ",\n".join(_line(one) for one in value)
+            lines = ",\n".join(_line(element) for element in value)
             parts.append(f"{_line(key)}:[\n{lines}\n]")
         else:
             parts.append(f"{_line(key)}:{_line(value)}")

@@ -58,5 +58,5 @@ def _write_search_data(app: Sphinx, error: Exception | None) -> None:
     from ptxspec_workshop.site.finding import search_data
 
     if error is None and app.builder.format == "html":
-        found = search_data.records(Path(app.srcdir), app.env.found_docs)
-        write_whole(Path(app.outdir) / "_static" / search_data.FILE, search_data.text_of(found).encode())
+        records = search_data.records(Path(app.srcdir), app.env.found_docs)
+        write_whole(Path(app.outdir) / "_static" / search_data.FILE, search_data.text_of(records).encode())

@@ -71,13 +71,13 @@ class PtxDomain(Domain):
 @functools.cache
 def named(kind: str) -> dict[str, Thing]:
     """The things of a kind by name; of several with one name the first."""
-    found: dict[str, Thing] = {}
-    for thing in form_things() if kind == "form" else (one for one in things() if one.kind == kind):
-        found.setdefault(thing.name, thing)
-    return found
+    by_name: dict[str, Thing] = {}
+    for thing in form_things() if kind == "form" else (thing for thing in things() if thing.kind == kind):
+        by_name.setdefault(thing.name, thing)
+    return by_name
 
 
 def _is_there(thing: Thing, env: BuildEnvironment) -> bool:
     """Whether a site has a thing: of a modifier, which the index tells of, a page with it."""
-    own = modifiers()[thing.name] if thing.kind == "mod" else [thing.docname]
-    return any(docname in env.found_docs for docname in own)
+    documents = modifiers()[thing.name] if thing.kind == "mod" else [thing.docname]
+    return any(docname in env.found_docs for docname in documents)

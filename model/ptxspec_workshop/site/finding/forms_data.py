@@ -23,19 +23,19 @@ def rows(isa: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """Mnemonic and columns of every form of an export."""
     addresses = {page["page"]: page["address"] for page in isa["pages"]}
     for definition in (d for opcode in isa["opcodes"] for d in opcode["definitions"]):
-        evidence = [told(one) for one in definition["evidence"]]
+        evidence = [gpu_text(row) for row in definition["evidence"]]
         types = [_type(operand) for operand in definition["operands"]]
         for mnemonic, signature, checked, _ in definition["forms"]:
-            own = definition["signatures"][signature]
+            signature_row = definition["signatures"][signature]
             yield (
                 mnemonic,
                 addresses[definition["page"]],
-                own["written"],
-                own["anchor"],
-                " ".join(types[number] for number in own["operands"]),
-                own["since"],
-                ", ".join(own.get("only", ())) or own["target"],
-                exactness(own.get("unspecified", [])),
+                signature_row["written"],
+                signature_row["anchor"],
+                " ".join(types[number] for number in signature_row["operands"]),
+                signature_row["since"],
+                ", ".join(signature_row.get("only", ())) or signature_row["target"],
+                exactness(signature_row.get("unspecified", [])),
                 evidence[checked],
             )
 
@@ -49,17 +49,17 @@ def _type(operand: dict[str, Any]) -> str:
 
 def exactness(open_results: list[dict[str, str]]) -> str:
     """Whether a form's results are exact, else the kinds of what is left open."""
-    return ", ".join(sorted({one["kind"] for one in open_results})) or EXACT
+    return ", ".join(sorted({result["kind"] for result in open_results})) or EXACT
 
 
-def told(evidence: dict[str, Any]) -> str:
+def gpu_text(evidence: dict[str, Any]) -> str:
     """What a form was checked against, in words."""
     gpu = evidence["gpu"]
     if gpu is None:
-        said = "no GPU was asked" if evidence["not_asked"] is None else "no GPU can be asked"
+        text = "no GPU was asked" if evidence["not_asked"] is None else "no GPU can be asked"
     else:
-        said = {True: "as a GPU", False: "differs from a GPU", None: "a GPU's answers, not compared"}[gpu["agrees"]]
-    return said + ("; ptxas refuses it" if evidence["ptxas"] is False else "")
+        text = {True: "as a GPU", False: "differs from a GPU", None: "a GPU's answers, not compared"}[gpu["agrees"]]
+    return text + ("; ptxas refuses it" if evidence["ptxas"] is False else "")
 
 
 def text_of(isa: dict[str, Any]) -> str:
@@ -72,7 +72,7 @@ def text_of(isa: dict[str, Any]) -> str:
         groups.setdefault(key, []).append(mnemonic)
     value = {
         "columns": {column: list(values) for column, values in known.items()},
-        "groups": [[*key, *_shared(own)] for key, own in groups.items()],
+        "groups": [[*key, *_shared(members)] for key, members in groups.items()],
     }
     return f"{VALUE}={json.dumps(value, ensure_ascii=False, separators=(',', ':'))};\n"
 
@@ -80,22 +80,26 @@ def text_of(isa: dict[str, Any]) -> str:
 def _shared(mnemonics: list[str]) -> tuple[str, str]:
     """What mnemonics begin with, and the rest of each, with blanks between."""
     first = os.path.commonprefix(mnemonics) if len(mnemonics) > 1 else ""  # noqa: RUF071  (they are no paths)
-    return first, " ".join(one.removeprefix(first) for one in mnemonics)
+    return first, " ".join(mnemonic.removeprefix(first) for mnemonic in mnemonics)
 
 
 def markdown() -> str:
     """The pages that list their forms, by chapter: what there is without a browser's help."""
     counts = Counter(pages.docname_of(form.definition.path) for form in registry().forms())
-    order = list(dict.fromkeys(d for own in instruction_pages().values() for d in own))
+    order = list(dict.fromkeys(d for documents in instruction_pages().values() for d in documents))
     chapters: dict[str, list[str]] = {}
     for docname in order:
         chapters.setdefault(chapter(docname), []).append(docname)
     body = []
-    for name, own in chapters.items():
-        links = [f"[{title_and_summary(f'{d}.md')[0]}](/{d}.md) {counts[d]:,}" for d in own]
+    for name, documents in chapters.items():
+        links = [f"[{title_and_summary(f'{d}.md')[0]}](/{d}.md) {counts[d]:,}" for d in documents]
         title = title_and_summary(f"spec/instructions/{name}/index.md")[0]
         body.append(
-            [f"[{title}](/spec/instructions/{name}/index.md)", f"{sum(counts[d] for d in own):,}", ", ".join(links)]
+            [
+                f"[{title}](/spec/instructions/{name}/index.md)",
+                f"{sum(counts[d] for d in documents):,}",
+                ", ".join(links),
+            ]
         )
     return pages.table(["Chapter", "Forms", "Pages, each with a list of its forms"], body, "Forms by chapter")
 

@@ -22,18 +22,18 @@ def groups(documents: Iterable[str], address: Callable[[str], str]) -> list[dict
     rows = {
         "insn": _opcodes(there, address),
         "mod": [
-            _row(name, [_link(d, _shown(d), address) for d in own if d in there], word_anchor("mod", name))
-            for name, own in modifiers().items()
+            _row(name, [_link(d, _shown(d), address) for d in documents_of if d in there], word_anchor("mod", name))
+            for name, documents_of in modifiers().items()
         ],
     }
     for kind in GROUPS[2:]:
         rows[kind] = _things(kind, there, address)
-    found = []
+    result = []
     for kind in GROUPS:
-        own = [row for row in rows[kind] if row["links"]]
-        if own:
-            found.append({"kind": kind, "id": f"index-{kind}", "title": KINDS[kind], "rows": own})
-    return found
+        members = [row for row in rows[kind] if row["links"]]
+        if members:
+            result.append({"kind": kind, "id": f"index-{kind}", "title": KINDS[kind], "rows": members})
+    return result
 
 
 def _row(name: str, links: list[dict[str, str]], id: str = "") -> dict[str, Any]:
@@ -50,14 +50,14 @@ def _shown(docname: str) -> str:
 
 def _opcodes(there: set[str], address: Callable[[str], str]) -> list[dict[str, Any]]:
     """The pages of each opcode, and its forms in the table of all."""
-    found = []
-    for opcode, own in instruction_pages().items():
-        links = [_link(d, _shown(d), address) for d in own if d in there]
+    rows = []
+    for opcode, documents_of in instruction_pages().items():
+        links = [_link(d, _shown(d), address) for d in documents_of if d in there]
         if links and FORMS in there:
             count = len(registry().opcodes[opcode].forms)
             links.append({"text": f"{count:,} form{'s' * (count > 1)}", "address": f"{address(FORMS)}?q={opcode}"})
-        found.append(_row(opcode, links))
-    return found
+        rows.append(_row(opcode, links))
+    return rows
 
 
 def _things(kind: str, there: set[str], address: Callable[[str], str]) -> list[dict[str, Any]]:
@@ -66,6 +66,6 @@ def _things(kind: str, there: set[str], address: Callable[[str], str]) -> list[d
         if thing.kind == kind and thing.docname in there:
             by_name.setdefault(thing.name, []).append(thing)
     return [
-        _row(name, [_link(t.docname, _shown(t.docname), address, t.anchor) for t in own])
-        for name, own in sorted(by_name.items(), key=lambda one: one[0].lower())
+        _row(name, [_link(t.docname, _shown(t.docname), address, t.anchor) for t in members])
+        for name, members in sorted(by_name.items(), key=lambda item: item[0].lower())
     ]

@@ -28,22 +28,25 @@ _LINE = re.compile(r'<span id="L-(\d+)">')
 def lines() -> dict[str, dict[int, list[str]]]:
     """By document and line: the anchors of what is stated there."""
     _ = registry().pages  # all are loaded then
-    found: dict[str, dict[int, list[str]]] = {}
+    anchors_of: dict[str, dict[int, list[str]]] = {}
     stated = [(claim.path, claim.line, anchors.identity_anchor(claim.title)) for claim in load_all()]
     stated += [(rule.path, rule.line, anchors.rule_anchor(rule.name)) for rule in RULES.values()]
-    stated += [(one.path, one.line, anchors.register_anchor(one.name)) for one in SPECIAL_REGISTERS.values()]
+    stated += [
+        (register.path, register.line, anchors.register_anchor(register.name))
+        for register in SPECIAL_REGISTERS.values()
+    ]
     for path, line, anchor in stated:
-        found.setdefault(pages.docname_of(path), {}).setdefault(line, []).append(anchor)
-    return found
+        anchors_of.setdefault(pages.docname_of(path), {}).setdefault(line, []).append(anchor)
+    return anchors_of
 
 
 def mark_lines(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give a page's lines of Python the anchors of what they state."""
-    own = lines().get(page) if context.get("body") else None
-    if own:
+    anchors_here = lines().get(page) if context.get("body") else None
+    if anchors_here:
 
         def marked(line: re.Match[str]) -> str:
-            return line[0] + "".join(f'<a id="{anchor}"></a>' for anchor in sorted(own.get(int(line[1]), ())))
+            return line[0] + "".join(f'<a id="{anchor}"></a>' for anchor in sorted(anchors_here.get(int(line[1]), ())))
 
         context["body"] = _LINE.sub(marked, context["body"])
 
@@ -52,7 +55,7 @@ def mark_lines(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 def words() -> dict[str, tuple[str, str]]:
     """The words in the prose of pages that have anchors: each directive, type and state space with the document and the anchor,
     "" where no page names it. It is the first page that does: that of its kind, then others in the order of the manual."""
-    found: dict[str, tuple[str, str]] = {}
+    targets: dict[str, tuple[str, str]] = {}
     order = [f"{d}.md" for d in _manual()]
     for kind, names, page in (
         ("dir", [use["name"] for use in facts.directives()], facts.DIRECTIVES),
@@ -62,26 +65,26 @@ def words() -> dict[str, tuple[str, str]]:
         folder = page.rpartition("/")[0]
         near = [page, *(p for p in order if p.startswith(folder)), *order]
         for name in names:
-            told = next((p for p in near if has_word(p, name)), None)
-            anchor = anchors.word_anchor(kind, name) if told else ""
-            found[name] = ((told or page).removesuffix(".md"), anchor)
-    return found
+            mentioning = next((p for p in near if has_word(p, name)), None)
+            anchor = anchors.word_anchor(kind, name) if mentioning else ""
+            targets[name] = ((mentioning or page).removesuffix(".md"), anchor)
+    return targets
 
 
 def _manual() -> list[str]:
     """The pages of the specification in the order of the manual, but those that only list others."""
-    found: list[str] = []
+    docnames: list[str] = []
 
     def walk(folder: str) -> None:
         for entry in contents.children(places.DOCUMENTS, folder):
             if entry.is_folder and entry.folder != folder:
-                found.append(entry.docname)
+                docnames.append(entry.docname)
                 walk(entry.folder)
-            elif entry.docname not in found and not entry.docname.startswith("spec/profiles/"):
-                found.append(entry.docname)
+            elif entry.docname not in docnames and not entry.docname.startswith("spec/profiles/"):
+                docnames.append(entry.docname)
 
     walk("spec")
-    return [d for d in found if d not in ("spec/index", "spec/changes", "spec/gaps", REGISTER)]
+    return [d for d in docnames if d not in ("spec/index", "spec/changes", "spec/gaps", REGISTER)]
 
 
 def mark_words(app: Sphinx, doctree: nodes.document) -> None:

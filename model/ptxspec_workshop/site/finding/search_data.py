@@ -40,7 +40,7 @@ MOST = 120
 FIELDS = ("shown", "names", "about", "text")
 
 
-class Record(NamedTuple):
+class SearchRecord(NamedTuple):
     """What can be found: kind, how it is shown, address, a sentence about it, other names to be found by, and its text."""
 
     kind: str
@@ -51,14 +51,14 @@ class Record(NamedTuple):
     text: str
 
 
-def records(root: Path, documents: Iterable[str]) -> list[Record]:
+def records(root: Path, documents: Iterable[str]) -> list[SearchRecord]:
     """The records of some documents below a folder, the manual's order deciding between equals."""
-    own = sorted(documents)
-    return [*_pages(root, own), *_things(set(own))]
+    docnames = sorted(documents)
+    return [*_pages(root, docnames), *_things(set(docnames))]
 
 
-def _pages(root: Path, documents: list[str]) -> list[Record]:
-    found = []
+def _pages(root: Path, documents: list[str]) -> list[SearchRecord]:
+    result = []
     modifiers = _modifiers()
     opcodes: dict[str, list[str]] = {}
     for opcode, places in instruction_pages().items():
@@ -76,25 +76,25 @@ def _pages(root: Path, documents: list[str]) -> list[Record]:
             if part is not parts[0]:
                 if part.text and not (docname == REGISTER and part.title.startswith("AMB-")):  # a thing with a name
                     shown = f"{part.title} – {parts[0].title}"
-                    found.append(Record("section", shown, f"{docname}.html#{part.anchor}", part.about, "", text))
+                    result.append(SearchRecord("section", shown, f"{docname}.html#{part.anchor}", part.about, "", text))
                 continue
             names = " ".join([*opcodes.get(docname, ()), *sorted(modifiers.get(docname, ()))])
             kind = "insn" if docname in opcodes else "page"
             shown = shown_title(docname) if kind == "insn" else part.title
-            found.append(Record(kind, shown, f"{docname}.html", part.about, names, text))
-    return found
+            result.append(SearchRecord(kind, shown, f"{docname}.html", part.about, names, text))
+    return result
 
 
 def _modifiers() -> dict[str, set[str]]:
     """The modifiers of each page with their types, without the dots, and the types that forms end with together, with dots."""
-    found: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
     for module in pages.with_forms():
-        own = pages.forms(module)
-        docname = pages.docname_of(own[0].definition.path)
-        found[docname] = {word for form in own for word in form.mnemonic.split(".")[1:]}
-        found[docname] |= {".".join(types) for form in own if len(types := _types(form.mnemonic)) > 1}
-        found[docname] |= {o for form in own for slot in form.syntax.slots for o in slot.options if slot.hint}
-    return found
+        page_forms = pages.forms(module)
+        docname = pages.docname_of(page_forms[0].definition.path)
+        words[docname] = {word for form in page_forms for word in form.mnemonic.split(".")[1:]}
+        words[docname] |= {".".join(types) for form in page_forms if len(types := _types(form.mnemonic)) > 1}
+        words[docname] |= {o for form in page_forms for slot in form.syntax.slots for o in slot.options if slot.hint}
+    return words
 
 
 def _types(mnemonic: str) -> list[str]:
@@ -102,16 +102,16 @@ def _types(mnemonic: str) -> list[str]:
     return [*takewhile(TYPES.__contains__, reversed(mnemonic.split(".")))][::-1]
 
 
-def _things(documents: set[str]) -> list[Record]:
-    found = []
-    said = {part.title.split()[0]: part.text for part in sections(DOCUMENTS / f"{REGISTER}.md")}
+def _things(documents: set[str]) -> list[SearchRecord]:
+    result = []
+    texts = {part.title.split()[0]: part.text for part in sections(DOCUMENTS / f"{REGISTER}.md")}
     for thing in things():
         if thing.kind in NAMED and (thing.docname in documents or thing.kind == "mod"):
             about = plain(thing.about)
             shown = about if len(about) <= MOST else about[:MOST].rpartition(" ")[0] + " …"
-            text = plain(said[thing.name]) if thing.kind == "amb" else ""
-            found.append(Record(thing.kind, thing.name, thing.address, shown, " ".join(_names(thing)), text))
-    return found
+            text = plain(texts[thing.name]) if thing.kind == "amb" else ""
+            result.append(SearchRecord(thing.kind, thing.name, thing.address, shown, " ".join(_names(thing)), text))
+    return result
 
 
 def _names(thing: Thing) -> list[str]:
@@ -132,36 +132,36 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def index(found: list[Record]) -> dict[str, Any]:
+def index(indexed: list[SearchRecord]) -> dict[str, Any]:
     """Which records have which words, for static/search.js to make an index of MiniSearch's of it: the words, each with a list of
     numbers for each field. A number is the distance to the next record, times 8, and how often the word is there, at most 7."""
     terms: dict[str, list[Counter[int]]] = {}
     lengths: list[list[int]] = []
-    for number, record in enumerate(found):
+    for number, record in enumerate(indexed):
         lengths.append([])
         for field, name in enumerate(FIELDS):
-            own = [word for word in tokens(searched(record, name)) if word not in _EMPTY]
-            lengths[-1].append(len(set(own)))
-            for word in own:
+            words_here = [word for word in tokens(searched(record, name)) if word not in _EMPTY]
+            lengths[-1].append(len(set(words_here)))
+            for word in words_here:
                 terms.setdefault(word, [Counter() for _ in FIELDS])[field][number] += 1
     ordered = sorted(terms)
     return {
         "lengths": lengths,
         "words": " ".join(ordered),
-        "places": [[_packed(own) for own in terms[word]] for word in ordered],
+        "places": [[_packed(words_here) for words_here in terms[word]] for word in ordered],
     }
 
 
 def _packed(counts: Counter[int]) -> list[int] | int:
     """Where a word is; 0 for nowhere."""
-    found, last = [], 0
+    packed, last = [], 0
     for number in sorted(counts):
-        found.append((number - last) * 8 + min(counts[number], 7))
+        packed.append((number - last) * 8 + min(counts[number], 7))
         last = number
-    return found or 0
+    return packed or 0
 
 
-def searched(record: Record, field: str) -> str:
+def searched(record: SearchRecord, field: str) -> str:
     """What of a field words are looked for in: of the names those without a dot, which stand for combinations."""
     if field == "about" and record.kind in ("page", "section", "amb"):
         return ""  # its text begins so
@@ -169,14 +169,14 @@ def searched(record: Record, field: str) -> str:
     return " ".join(n for n in text.split() if "." not in n) if field == "names" else text
 
 
-def text_of(found: list[Record]) -> str:
+def text_of(indexed: list[SearchRecord]) -> str:
     """The file for the browser: the records field by field but for their texts, and the index. Kinds are numbers, and of an
     address on the page of the record before there is the anchor alone."""
     kinds = SINGULAR | {"page": "page", "section": "section"}
     value: dict[str, Any] = {"kinds": kinds, "fields": FIELDS}
-    for field in Record._fields:
+    for field in SearchRecord._fields:
         if field != "text":
-            value[field] = [getattr(record, field) for record in found]
+            value[field] = [getattr(record, field) for record in indexed]
     numbers = {kind: number for number, kind in enumerate(kinds)}
     value["kind"] = [numbers[kind] for kind in value["kind"]]
     before = ["", *(address.partition("#")[0] for address in value["address"])]
@@ -184,6 +184,6 @@ def text_of(found: list[Record]) -> str:
         address.removeprefix(page) if address.startswith(f"{page}#") else address
         for page, address in zip(before, value["address"], strict=False)
     ]
-    value["index"] = index(found)
+    value["index"] = index(indexed)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return f"{VALUE}={text};\n"

@@ -16,7 +16,7 @@ _HEADING = re.compile(r"(#{1,6}) +(.*?)\s*$")
 _SENTENCE = re.compile(r".{20,140}?[.!?](?=\s|$)|.{1,120}(?=\s|$)")
 
 
-class Section(NamedTuple):
+class DocumentSection(NamedTuple):
     """A part of a document: its title, its anchor ("" for the top of the page), the line of its heading, and its prose."""
 
     title: str
@@ -27,16 +27,16 @@ class Section(NamedTuple):
     @property
     def about(self) -> str:
         """How it begins."""
-        found = _SENTENCE.match(plain(self.text.partition("\n\n")[0]))
-        return found[0] if found else ""
+        match = _SENTENCE.match(plain(self.text.partition("\n\n")[0]))
+        return match[0] if match else ""
 
 
-def sections(path: Path) -> list[Section]:
+def sections(path: Path) -> list[DocumentSection]:
     """The parts of a document, the one below its title first."""
     from myst_parser.slugs import github_slugify, unique_slug
 
     slugs: set[str] = set()
-    found: list[tuple[str, str, int, list[str]]] = []
+    parts: list[tuple[str, str, int, list[str]]] = []
     closing = ""
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         fence = _FENCE.match(line)
@@ -50,10 +50,10 @@ def sections(path: Path) -> list[Section]:
         if heading and len(heading[1]) <= DEPTH:
             slug = unique_slug(github_slugify(plain(heading[2])), slugs)
             slugs.add(slug)
-            found.append((plain(heading[2]), slug if len(heading[1]) > 1 else "", number, []))
-        elif found:
-            found[-1][3].append(line)
-    return [Section(title, anchor, line, "\n".join(text).strip()) for title, anchor, line, text in found]
+            parts.append((plain(heading[2]), slug if len(heading[1]) > 1 else "", number, []))
+        elif parts:
+            parts[-1][3].append(line)
+    return [DocumentSection(title, anchor, line, "\n".join(text).strip()) for title, anchor, line, text in parts]
 
 
 def plain(text: str) -> str:

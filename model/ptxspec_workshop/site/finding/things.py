@@ -20,8 +20,8 @@ from ptxspec.pages.anchors import form_anchor, identity_anchor, word_anchor
 from ptxspec.pages.prose import title_and_summary
 from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
-from ptxspec_workshop.site import code_links, contents, pages, vocabulary_tables
-from ptxspec_workshop.site.finding import cuda_names, marks
+from ptxspec_workshop.site import code_links, contents, cuda_names, pages, vocabulary_tables
+from ptxspec_workshop.site.finding import marks
 from ptxspec_workshop.site.finding.sections import plain
 
 #: each kind with its name for readers, in the order of the index
@@ -78,17 +78,17 @@ class Thing(NamedTuple):
 @functools.cache
 def things() -> tuple[Thing, ...]:
     """Everything that the site has a name for, but the forms, in the order of the kinds and of the manual."""
-    found = {kind: [*make()] for kind, make in _MAKERS.items()}
-    return tuple(thing for kind in KINDS if kind in found for thing in found[kind])
+    by_kind = {kind: [*make()] for kind, make in _MAKERS.items()}
+    return tuple(thing for kind in KINDS if kind in by_kind for thing in by_kind[kind])
 
 
 def form_things() -> Iterator[Thing]:
     """Every form, by its mnemonic; of several with one mnemonic the first has that name, and all have it with their operands."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for form in registry().forms():
         docname = page_name(form.definition.path).removesuffix(".md")
-        names = {form.mnemonic, str(form).removesuffix(";")} - told
-        told |= names
+        names = {form.mnemonic, str(form).removesuffix(";")} - listed
+        listed |= names
         yield from (Thing("form", name, docname, form_anchor(form)) for name in sorted(names))
 
 
@@ -96,12 +96,12 @@ def form_things() -> Iterator[Thing]:
 def instruction_pages() -> dict[str, list[str]]:
     """The pages of each opcode, in the order of the manual."""
     order = {entry: i for i, entry in enumerate(_reading_order())}
-    found: dict[str, set[str]] = {}
+    documents: dict[str, set[str]] = {}
     for module in pages.with_forms():
         docname = pages.docname_of(pages.forms(module)[0].definition.path)
         for opcode in pages.opcodes(module):
-            found.setdefault(opcode, set()).add(docname)
-    return {name: sorted(found[name], key=lambda d: (order.get(d, len(order)), d)) for name in sorted(found)}
+            documents.setdefault(opcode, set()).add(docname)
+    return {name: sorted(documents[name], key=lambda d: (order.get(d, len(order)), d)) for name in sorted(documents)}
 
 
 def _reading_order() -> list[str]:
@@ -122,7 +122,7 @@ def shown_title(docname: str) -> str:
 
 @functools.cache
 def _titles() -> Counter[str]:
-    documents = {d for own in instruction_pages().values() for d in own}
+    documents = {d for docnames in instruction_pages().values() for d in docnames}
     return Counter(title_and_summary(f"{d}.md")[0] for d in documents)
 
 
@@ -145,29 +145,29 @@ def _instructions() -> Iterator[Thing]:
 
 def _gaps() -> Iterator[Thing]:
     """By family and, of an opcode that has no page, by opcode."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for gap in gaps.families():
         about = f"{gap.what[0].upper()}{gap.what[1:]}: PTX {gap.since}, {gap.target}. No page describes it yet."
         names = {gap.name} if gap.opcode in instruction_pages() else {gap.opcode, gap.name}
-        yield from (Thing("gap", name, "spec/gaps", "families", about) for name in sorted(names - told))
-        told |= names
+        yield from (Thing("gap", name, "spec/gaps", "families", about) for name in sorted(names - listed))
+        listed |= names
 
 
 @functools.cache
 def modifiers() -> dict[str, list[str]]:
     """The pages that have each modifier (`.rn`), types left out, in the order of the manual."""
     order = _reading_order()
-    found: dict[str, set[str]] = {}
+    documents: dict[str, set[str]] = {}
     types = {f".{thing['type']}" for thing in facts.types()}
     for module in pages.with_forms():
-        own = pages.forms(module)
-        docname = pages.docname_of(own[0].definition.path)
-        for line in {form.syntax for form in own}:
+        page_forms = pages.forms(module)
+        docname = pages.docname_of(page_forms[0].definition.path)
+        for line in {form.syntax for form in page_forms}:
             for slot in line.slots:
                 for option in slot.options:
                     if f".{option}" not in types:
-                        found.setdefault(f".{option}", set()).add(docname)
-    return {name: sorted(found[name], key=order.index) for name in sorted(found)}
+                        documents.setdefault(f".{option}", set()).add(docname)
+    return {name: sorted(documents[name], key=order.index) for name in sorted(documents)}
 
 
 def _modifiers() -> Iterator[Thing]:
@@ -206,12 +206,14 @@ def _registers() -> Iterator[Thing]:
 
 
 def _cuda() -> Iterator[Thing]:
-    """A name with a component, such as `threadIdx.x`, is found without it too."""
-    told: set[tuple[str, str]] = set()
-    for name, docname in cuda_names.names():
-        for spelled in (name, name.partition(".")[0]):
-            if spelled and (spelled, docname) not in told:
-                told.add((spelled, docname))
+    """The names of CUDA C++ by which readers look for an instruction or a special register: what a name is directly compiled to
+    comes before what is a part of it. A name with a component, such as `threadIdx.x`, is found without it too."""
+    listed: set[tuple[str, str]] = set()
+    for name in sorted(cuda_names.names(), key=lambda name: not name.direct):
+        docname = name.page.removesuffix(".md")
+        for spelled in (name.plain, name.plain.partition(".")[0]):
+            if spelled and (spelled, docname) not in listed:
+                listed.add((spelled, docname))
                 yield Thing("cuda", spelled, docname, "", title_and_summary(f"{docname}.md")[1])
 
 
@@ -232,10 +234,10 @@ def _rules() -> Iterator[Thing]:
 
 
 def _words() -> Iterator[Thing]:
-    said = {name: meaning for rows in vocabulary_tables.words().values() for _, meaning, name in rows}
+    meanings = {name: meaning for rows in vocabulary_tables.words().values() for _, meaning, name in rows}
     for name in sorted(set(ptxspec.terms.__all__)):
-        if name in said:
-            yield Thing("word", name, code_links.WORDS, vocabulary_tables.target(name), said[name])
+        if name in meanings:
+            yield Thing("word", name, code_links.WORDS, vocabulary_tables.target(name), meanings[name])
 
 
 def _definitions() -> Iterator[Thing]:

@@ -27,24 +27,24 @@ def reply(question: str) -> str:
     """Answer a question, both as JSON: {"page": module} asks for the page's mnemonics or its program, and for the profiles,
     {"mnemonic": …, "page": …} for the texts of its forms, {"text": …, "operands": {…}, "profile": …} for results, and
     {"program": …, "values": {…}} for what a program leaves."""
-    asked = json.loads(question)
-    if "text" in asked:
-        found: Any = answer(asked["text"], asked["operands"], asked["profile"])
-    elif "mnemonic" in asked:
-        found = texts(asked["page"], asked["mnemonic"])
-    elif "program" in asked:
-        found = programs.answer(asked["program"], asked["values"])
+    request = json.loads(question)
+    if "text" in request:
+        answered: Any = answer(request["text"], request["operands"], request["profile"])
+    elif "mnemonic" in request:
+        answered = texts(request["page"], request["mnemonic"])
+    elif "program" in request:
+        answered = programs.answer(request["program"], request["values"])
     else:
-        found = _offers(asked["page"])
-    return json.dumps(found)
+        answered = _offers(request["page"])
+    return json.dumps(answered)
 
 
 def _offers(page: str) -> dict[str, Any]:
     """What the box of a page begins with: the mnemonics of what it evaluates, or else a program and its fields."""
-    own, profiles = mnemonics(page), [name for name in names() if name != "index"]
-    program = None if own else programs.program_of(page)
-    found = [] if program is None else programs.fields_of(program)
-    return {"mnemonics": own, "profiles": profiles, "program": program, "fields": found}
+    page_mnemonics, profiles = mnemonics(page), [name for name in names() if name != "index"]
+    program = None if page_mnemonics else programs.program_of(page)
+    shown = [] if program is None else programs.fields_of(program)
+    return {"mnemonics": page_mnemonics, "profiles": profiles, "program": program, "fields": shown}
 
 
 # Which instructions ----------------------------------------------------------------------------------------------------
@@ -60,16 +60,16 @@ def offered(form: Form) -> bool:
 def _forms(page: str) -> list[Form]:
     """The forms of a page that are offered. All forms of a definition are, or none."""
     table = registry()
-    found = [
+    candidates = [
         form
         for opcode, homes in table.index.items()
         if page in homes
         for form in table.opcodes[opcode].forms
         if form.definition.module == page
     ]
-    firsts = {id(form.definition): form for form in reversed(found)}
+    firsts = {id(form.definition): form for form in reversed(candidates)}
     some = {key for key, form in firsts.items() if offered(form)}
-    return [form for form in found if id(form.definition) in some]
+    return [form for form in candidates if id(form.definition) in some]
 
 
 def mnemonics(page: str) -> list[str]:
@@ -117,42 +117,48 @@ def answer(text: str, operands: Mapping[str, str], profile: str) -> dict[str, An
     those that are missing get a value. The answer has the operands with their types and texts, whether a result is left open by
     PTX, and either the results with what was chosen, or an error: a sentence, with the entry of the register if a result is left
     open by the profile too."""
-    found: dict[str, Any] = {"operands": [], "open": False, "results": [], "chosen": [], "error": None, "entry": None}
+    result: dict[str, Any] = {"operands": [], "open": False, "results": [], "chosen": [], "error": None, "entry": None}
     try:
         read = _read(text)
         types = {name: taken_as(read, name) for name in operand_names(read)}
         given = {name: operands.get(name, "").strip() or _usual(type) for name, type in types.items()}
-        found["operands"] = [
+        result["operands"] = [
             {"name": name, "type": _name(type), "text": given[name], "predicate": type.kind == "pred"}
             for name, type in types.items()
         ]
-        found["open"] = bool(freedoms_in(*read.outputs.values()))
+        result["open"] = bool(freedoms_in(*read.outputs.values()))
         results = executed(read, values_of_texts(read, given), profile)
     except NoChoice as error:
-        found["error"] = f"The profile {profile} leaves the result open, as PTX does: {error}"
-        found["entry"] = _entry(error.freedom.attrs[0])
+        result["error"] = f"The profile {profile} leaves the result open, as PTX does: {error}"
+        result["entry"] = _entry(error.freedom.attrs[0])
     except PtxError as error:
-        found["error"] = error.diagnostics[0].message
+        result["error"] = error.diagnostics[0].message
     except (Unsupported, ValueError, TypeError) as error:
-        found["error"] = str(error)
+        result["error"] = str(error)
     else:
-        found |= _told(read, results, profile)
-    return found
+        result |= _report(read, results, profile)
+    return result
 
 
-def _told(read: SymbolicFragment, results: Results, profile: str) -> dict[str, Any]:
+def _report(read: SymbolicFragment, results: Results, profile: str) -> dict[str, Any]:
     shown = []
     for name, bits in results.items():
         type = read.left[name]
         shown.append({"name": name, "type": _name(type), "readings": labelled(bits, type, type.width)})
     error = None if shown else "No register is written."
-    return {"results": shown, "chosen": [_chosen(one, profile) for one in results.chosen], "error": error}
+    return {"results": shown, "chosen": [_chosen(choice, profile) for choice in results.chosen], "error": error}
 
 
-def _chosen(one: Chosen, profile: str) -> dict[str, Any]:
-    by = f"chosen by the profile {profile}" if one.by == "profile" else "the nearest of the numbers that are allowed"
-    bound = "; PTX bounds the error only" if one.kind == "approximate" else ""
-    return {"kind": one.kind, "slug": one.entry, "bits": hex(one.bits), "by": by + bound, "entry": _entry(one.entry)}
+def _chosen(choice: Chosen, profile: str) -> dict[str, Any]:
+    by = f"chosen by the profile {profile}" if choice.by == "profile" else "the nearest of the numbers that are allowed"
+    bound = "; PTX bounds the error only" if choice.kind == "approximate" else ""
+    return {
+        "kind": choice.kind,
+        "slug": choice.entry,
+        "bits": hex(choice.bits),
+        "by": by + bound,
+        "entry": _entry(choice.entry),
+    }
 
 
 @cache
@@ -162,8 +168,8 @@ def _register() -> dict[str, Entry]:
 
 def _entry(slug: str) -> dict[str, str] | None:
     """The register's entry of a freedom: its number, and its place on the site."""
-    found = _register().get(slug)
-    return found and {"number": found.number, "page": f"{REGISTER}.html#{found.anchor}"}
+    entry = _register().get(slug)
+    return entry and {"number": entry.number, "page": f"{REGISTER}.html#{entry.anchor}"}
 
 
 def _usual(type: Type) -> str:

@@ -143,10 +143,10 @@ def _travelling() -> Iterator[tuple[str, bytes]]:
         (_HERE / "arrays.py").read_bytes(),
     )  # its place taken by the little that is needed
     for name in LIBRARIES:
-        found = importlib.util.find_spec(name)
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
             raise ModuleNotFoundError(f"there is no {name}, which reads documents")
-        folder = Path(found.origin).parent
+        folder = Path(spec.origin).parent
         for path in sorted(folder.rglob("*.py")):
             yield f"ptx/libraries/{name}/{path.relative_to(folder)}", path.read_bytes()
     # by this file the folder is a checkout, whose caches lie in its `build/`
@@ -220,5 +220,5 @@ def _write(scripts: dict[str, bytes], out: Path) -> None:
         sizes.append(len(text))
         names.append(f"{stem}-{hashlib.sha256(text).hexdigest()[:12]}.js")
         write_whole(out / names[-1], text)
-    said = {"files": names, "megabytes": round(sum(sizes) / 1e6, 1)}
-    write_whole(out / "files.js", f"ptxspecTrying = {json.dumps(said)};\n".encode())
+    contents = {"files": names, "megabytes": round(sum(sizes) / 1e6, 1)}
+    write_whole(out / "files.js", f"ptxspecTrying = {json.dumps(contents)};\n".encode())

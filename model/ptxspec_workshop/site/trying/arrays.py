@@ -71,10 +71,10 @@ _OF_PYTHON = {bool: bool_, int: int64, float: float64}
 
 
 def _type(given: Any) -> dtype:
-    found = given if isinstance(given, dtype) else getattr(_OF_PYTHON.get(given, given), "dtype", None)
-    if not isinstance(found, dtype):
+    result = given if isinstance(given, dtype) else getattr(_OF_PYTHON.get(given, given), "dtype", None)
+    if not isinstance(result, dtype):
         raise TypeError(f"there are no elements of type {given!r}")
-    return found
+    return result
 
 
 class ndarray:
@@ -101,14 +101,14 @@ class ndarray:
 
     def _places(self) -> Iterator[int]:
         """Where each element lies, the last axis fastest."""
-        found: Iterable[int] = (self.at,)
+        places: Iterable[int] = (self.at,)
         for count, step in zip(self.shape, self.strides, strict=True):
-            found = [place + i * step for place in found for i in range(count)]
-        return iter(found)
+            places = [place + i * step for place in places for i in range(count)]
+        return iter(places)
 
     def _flat(self) -> list[Any]:
         if self.whole:
-            return [one for (one,) in self.dtype.packer.iter_unpack(self.data)]
+            return [element for (element,) in self.dtype.packer.iter_unpack(self.data)]
         return [self.dtype.packer.unpack_from(self.held, place)[0] for place in self._places()]
 
     def _put(self, values: Iterable[Any]) -> None:
@@ -123,16 +123,16 @@ class ndarray:
             raise IndexError(f"{len(key)} indices of {self.ndim} axes")
         at, shape, strides = self.at, list[int](), list[int]()
         for axis, (count, step) in enumerate(zip(self.shape, self.strides, strict=True)):
-            one = key[axis] if axis < len(key) else slice(None)
-            if isinstance(one, slice):
-                start, stop, by = one.indices(count)
+            index = key[axis] if axis < len(key) else slice(None)
+            if isinstance(index, slice):
+                start, stop, by = index.indices(count)
                 at += start * step
                 shape.append(len(range(start, stop, by)))
                 strides.append(step * by)
-            elif not -count <= int(one) < count:
-                raise IndexError(f"index {one} is out of bounds for axis {axis} with size {count}")
+            elif not -count <= int(index) < count:
+                raise IndexError(f"index {index} is out of bounds for axis {axis} with size {count}")
             else:
-                at += int(one) % count * step
+                at += int(index) % count * step
         return ndarray(self.held, self.dtype, tuple(shape), tuple(strides), at)
 
     def _named(self, key: Any) -> tuple[ndarray, list[int] | None]:
@@ -140,10 +140,10 @@ class ndarray:
         keys = key if isinstance(key, tuple) else (key,)
         if keys[0] is Ellipsis:
             return self, None
-        listed = [i for i, one in enumerate(keys) if isinstance(one, ndarray | list)]
+        listed = [i for i, index in enumerate(keys) if isinstance(index, ndarray | list)]
         if not listed:
             return self._part(keys), None
-        part = self._part(tuple(slice(None) if i in listed else one for i, one in enumerate(keys)))
+        part = self._part(tuple(slice(None) if i in listed else index for i, index in enumerate(keys)))
         if len(listed) > 1 or part.ndim != 1:
             raise TypeError("an array names elements of one axis, and integers all others")
         chosen = array(keys[listed[0]])
@@ -151,7 +151,7 @@ class ndarray:
             return part, [int(i) for i in chosen._flat()]
         if chosen.shape != part.shape:
             raise IndexError("truth values for another number of elements")
-        return part, [i for i, one in enumerate(chosen._flat()) if one]
+        return part, [i for i, truth in enumerate(chosen._flat()) if truth]
 
     def __getitem__(self, key: Any) -> Any:
         part, places = self._named(key)
@@ -166,8 +166,8 @@ class ndarray:
         part, places = self._named(key)
         if places is not None:
             values = _flat_of(value, len(places))
-            for i, one in zip(places, values, strict=True):
-                part._part((i,))._put([one])
+            for i, element in zip(places, values, strict=True):
+                part._part((i,))._put([element])
             return
         same = isinstance(value, ndarray) and value.dtype is part.dtype and value.shape == part.shape
         if same and part.whole and value.whole and part.flags.writeable:
@@ -218,7 +218,7 @@ class ndarray:
         return self.data.tobytes() if self.whole else b"".join(map(self.dtype.packer.pack, self._flat()))
 
     def tolist(self) -> Any:
-        return [one.tolist() for one in self] if self.ndim > 1 else self._flat()
+        return [row.tolist() for row in self] if self.ndim > 1 else self._flat()
 
     # what is computed of elements
 
@@ -239,7 +239,7 @@ class ndarray:
     def __invert__(self) -> ndarray:
         if self.dtype.kind != "b":
             raise TypeError("only truth values are inverted")
-        return _made([not one for one in self._flat()], self.dtype, self.shape)
+        return _made([not element for element in self._flat()], self.dtype, self.shape)
 
 
 def _steps(shape: Sequence[int], size: int) -> tuple[int, ...]:
@@ -258,7 +258,7 @@ _BY_NAME = {
 
 def _made(values: Sequence[Any], type: dtype, shape: tuple[int, ...]) -> ndarray:
     """A new array with these elements."""
-    packed = b"".join(type.packer.pack(type.element(one)) for one in values)
+    packed = b"".join(type.packer.pack(type.element(value)) for value in values)
     return ndarray(memoryview(bytearray(packed)), type, shape, _steps(shape, type.itemsize))
 
 
@@ -266,19 +266,19 @@ def _flat_of(value: Any, count: int) -> list[Any]:
     """So many elements: those of an array or list, or one number again and again."""
     if not isinstance(value, ndarray | list | tuple):
         return [value] * count
-    found = array(value)._flat()
-    if len(found) != count:
-        raise ValueError(f"{len(found)} elements for {count}")
-    return found
+    elements = array(value)._flat()
+    if len(elements) != count:
+        raise ValueError(f"{len(elements)} elements for {count}")
+    return elements
 
 
 def _binary(work: Callable[[Any, Any], Any], compares: bool) -> Callable[[ndarray, Any], ndarray]:
     def apply(self: ndarray, other: Any) -> ndarray:
         if isinstance(other, ndarray) and other.shape != self.shape:
             raise TypeError("arrays of one shape are computed with, or an array and a number")
-        found = [work(a, b) for a, b in zip(self._flat(), _flat_of(other, self.size), strict=True)]
-        truths = compares or (self.dtype.kind == "b" and all(isinstance(one, bool) for one in found))
-        return _made(found, bool_.dtype if truths else int64.dtype, self.shape)
+        results = [work(a, b) for a, b in zip(self._flat(), _flat_of(other, self.size), strict=True)]
+        truths = compares or (self.dtype.kind == "b" and all(isinstance(result, bool) for result in results))
+        return _made(results, bool_.dtype if truths else int64.dtype, self.shape)
 
     return apply
 
@@ -307,9 +307,9 @@ ndarray.__hash__ = None  # type: ignore[assignment]
 
 def zeros(shape: Any, type: Any = float64) -> ndarray:
     extents = tuple(map(int, shape)) if isinstance(shape, tuple | list) else (int(shape),)
-    own = _type(type)
-    steps = _steps(extents, own.itemsize)
-    return ndarray(memoryview(bytearray(math.prod(extents) * own.itemsize)), own, extents, steps)
+    element_type = _type(type)
+    steps = _steps(extents, element_type.itemsize)
+    return ndarray(memoryview(bytearray(math.prod(extents) * element_type.itemsize)), element_type, extents, steps)
 
 
 def zeros_like(other: ndarray) -> ndarray:
@@ -323,9 +323,9 @@ def array(values: Any, dtype: Any = None) -> ndarray:
     shape.append(len(flat))
     while flat and isinstance(flat[0], list | tuple):
         shape.append(len(flat[0]))
-        if any(len(one) != shape[-1] for one in flat):
+        if any(len(row) != shape[-1] for row in flat):
             raise ValueError("lists of several lengths make no array")
-        flat = [one for part in flat for one in part]
+        flat = [element for part in flat for element in part]
     kinds = {bool: bool_, int: int64}.get(type(flat[0]) if flat else float, float64) if dtype is None else dtype
     return _made(list(flat), _type(kinds), tuple(shape))
 
@@ -340,8 +340,8 @@ def ascontiguousarray(values: ndarray) -> ndarray:
 
 
 def frombuffer(data: Any, type: Any = float64) -> ndarray:
-    held, own = memoryview(data).cast("B"), _type(type)
-    return ndarray(held, own, (len(held) // own.itemsize,), (own.itemsize,))
+    held, element_type = memoryview(data).cast("B"), _type(type)
+    return ndarray(held, element_type, (len(held) // element_type.itemsize,), (element_type.itemsize,))
 
 
 def concatenate(parts: Sequence[ndarray]) -> ndarray:
@@ -360,17 +360,17 @@ def sort(values: ndarray) -> ndarray:
 
 
 def unique(values: ndarray) -> ndarray:
-    found = sorted(set(values._flat()))
-    return _made(found, values.dtype, (len(found),))
+    ordered = sorted(set(values._flat()))
+    return _made(ordered, values.dtype, (len(ordered),))
 
 
 def flatnonzero(values: ndarray) -> ndarray:
-    return array([i for i, one in enumerate(values._flat()) if one], int64)
+    return array([i for i, element in enumerate(values._flat()) if element], int64)
 
 
 def where(condition: ndarray, yes: ndarray, no: ndarray) -> ndarray:
     picked = zip(condition._flat(), yes._flat(), no._flat(), strict=True)
-    return _made([a if one else b for one, a, b in picked], yes.dtype, condition.shape)
+    return _made([a if truth else b for truth, a, b in picked], yes.dtype, condition.shape)
 
 
 def prod(values: Iterable[int]) -> int:
@@ -378,10 +378,10 @@ def prod(values: Iterable[int]) -> int:
 
 
 def _all_of(values: ndarray) -> int:
-    found = 0
-    for one in values._flat():
-        found |= one
-    return found
+    bits = 0
+    for element in values._flat():
+        bits |= element
+    return bits
 
 
 bitwise_or = SimpleNamespace(reduce=_all_of)

@@ -56,8 +56,8 @@ def add_to(section: nodes.section, module: str) -> None:
     """Put the box of a page that evaluates its forms before the tables in its section of corner cases."""
     captions = {caption.astext() for table in section.findall(nodes.table) for caption in table.findall(nodes.title)}
     shown = {str(f): answers.template(f) for f in pages.forms(module) if str(f) in captions and answers.offered(f)}
-    told = escape(json.dumps(shown, ensure_ascii=False), quote=True)
-    html = f'<div class="trying" data-page="{module}" data-forms="{told}"></div>'
+    data = escape(json.dumps(shown, ensure_ascii=False), quote=True)
+    html = f'<div class="trying" data-page="{module}" data-forms="{data}"></div>'
     first = next((i for i, child in enumerate(section) if isinstance(child, nodes.container)), len(section))
     section.insert(first, nodes.raw("", html, format="html"))
 

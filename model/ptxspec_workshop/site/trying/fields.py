@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ptxspec.language.checked import Checked, Place
-from ptxspec.language.tree import Instruction, Name, Number, Real
+from ptxspec.language.tree import Float, Instruction, Name, Number
 from ptxspec.query.numbers import InvalidValue, bits_of_text
 from ptxspec.query.texts import labelled
 from ptxspec.terms.types import TYPES, Type
@@ -64,24 +64,24 @@ def _of_moves(checked: Checked) -> Iterator[Field]:
     for kernel in checked.tree.functions:
         if not kernel.is_entry or kernel.body is None:
             continue
-        for one in kernel.body:
-            if not isinstance(one, Instruction):
+        for statement in kernel.body:
+            if not isinstance(statement, Instruction):
                 continue
-            if not one.mnemonic.startswith("mov."):
+            if not statement.mnemonic.startswith("mov."):
                 return
-            found = _moved(one, checked.source.text)
-            if found is not None:
-                yield found
+            field = _moved(statement, checked.source.text)
+            if field is not None:
+                yield field
 
 
-def _moved(one: Instruction, text: str) -> Field | None:
+def _moved(move: Instruction, text: str) -> Field | None:
     """The field of an instruction that moves a constant to a register."""
-    match = _MOVE.match(text, one.position)
-    type = TYPES.get(one.mnemonic.removeprefix("mov."))
-    if match is None or type is None or len(one.operands) != 2 or one.guard is not None:
+    match = _MOVE.match(text, move.position)
+    type = TYPES.get(move.mnemonic.removeprefix("mov."))
+    if match is None or type is None or len(move.operands) != 2 or move.guard is not None:
         return None
-    to, constant = one.operands
-    if not isinstance(to, Name) or not isinstance(constant, Number | Real) or type.kind == "pred":
+    to, constant = move.operands
+    if not isinstance(to, Name) or not isinstance(constant, Number | Float) or type.kind == "pred":
         return None
     try:
         bits = int(bits_of_text(match["values"], type))
@@ -90,10 +90,10 @@ def _moved(one: Instruction, text: str) -> Field | None:
     return Field(to.text, type, [bits], *match.span("values"), False)
 
 
-def rewritten(text: str, found: list[Field], given: Mapping[str, str]) -> str:
+def rewritten(text: str, changed: list[Field], given: Mapping[str, str]) -> str:
     """The text with other values, as they are typed in: `0x80`, `-2.5`, `nan`, several with commas. Raises ValueError, which
     names the field."""
-    for field in sorted(found, key=lambda f: -f.start):
+    for field in sorted(changed, key=lambda f: -f.start):
         typed = given.get(field.name, field.text).strip()
         if typed == field.text:
             continue

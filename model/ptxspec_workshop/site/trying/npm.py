@@ -72,5 +72,5 @@ def _download(cache: Path, wanted: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable(f"npm could not download {wanted}: {error}") from None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-        raise Unavailable(f"npm could not download {wanted}: {' '.join(said)[:300]}")
+        errors = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
+        raise Unavailable(f"npm could not download {wanted}: {' '.join(errors)[:300]}")

@@ -14,7 +14,7 @@ from ptxspec.machine.leaving import Left, shape
 from ptxspec.query.texts import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
-from ptxspec_workshop.programs.alone import Held, Ran, Unrunnable, entry_of, run
+from ptxspec_workshop.programs.alone import ProgramOutcome, Unrunnable, VariableContents, entry_of, run
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.trying.fields import fields, rewritten
 
@@ -32,18 +32,18 @@ def program_of(page: str) -> str | None:
 def answer(text: str, values: Mapping[str, str]) -> dict[str, Any]:
     """What a program leaves. `program` is its text, with the values put in that were typed beside the names of its fields, and
     `fields` are these; then what threads end with, and what memory has changed, or `error`: a sentence, or several lines."""
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "program": text, "fields": [], "error": None, "threads": [], "alike": [], "different": [], "memory": [], "printed": "",
     }  # fmt: skip
     try:
-        text = found["program"] = rewritten(text, fields(ptxspec.load(text, "program").checked), values)
-        found["fields"] = _fields(text)
-        found |= _told(text, run(text, SECONDS))
+        text = result["program"] = rewritten(text, fields(ptxspec.load(text, "program").checked), values)
+        result["fields"] = _fields(text)
+        result |= _report(text, run(text, SECONDS))
     except PtxError as error:
-        found["error"] = str(error)
+        result["error"] = str(error)
     except (Unrunnable, ValueError, TypeError) as error:
-        found["error"] = str(error)
-    return found
+        result["error"] = str(error)
+    return result
 
 
 def fields_of(text: str) -> list[dict[str, Any]]:
@@ -59,29 +59,33 @@ def _fields(text: str) -> list[dict[str, Any]]:
     return [{"name": f.name, "type": _name(f.type), "text": f.text} for f in fields(checked)]
 
 
-def _told(text: str, ran: Ran) -> dict[str, Any]:
-    if ran.error is not None:
-        return {"error": str(ran.error), "printed": ran.printed}
+def _report(text: str, outcome: ProgramOutcome) -> dict[str, Any]:
+    if outcome.error is not None:
+        return {"error": str(outcome.error), "printed": outcome.printed}
     kernel = entry_of(ptxspec.load(text, "program"))
     grid, block = shape(kernel)
-    names = {name: type for name, type in ran.types.items() if all(name in one.registers for one in ran.threads)}
-    alike = [name for name in names if len({one.registers[name] for one in ran.threads}) == 1]
-    labels = [_label(one, grid != (1, 1, 1), block) for one in ran.threads]
+    names = {
+        name: type
+        for name, type in outcome.types.items()
+        if all(name in thread.registers for thread in outcome.threads)
+    }
+    alike = [name for name in names if len({thread.registers[name] for thread in outcome.threads}) == 1]
+    labels = [_label(thread, grid != (1, 1, 1), block) for thread in outcome.threads]
     return {
         "threads": labels[:MOST],
         "count": len(labels),
-        "alike": [_register(name, names[name], ran.threads[0].registers[name]) for name in alike],
-        "different": [_column(name, names[name], ran.threads[:MOST]) for name in names if name not in alike],
-        "memory": [told for told in map(_changed, ran.held) if told is not None],
-        "printed": ran.printed,
+        "alike": [_register(name, names[name], outcome.threads[0].registers[name]) for name in alike],
+        "different": [_column(name, names[name], outcome.threads[:MOST]) for name in names if name not in alike],
+        "memory": [change for change in map(_changed, outcome.held) if change is not None],
+        "printed": outcome.printed,
     }
 
 
-def _label(one: Left, several: bool, block: Sequence[int]) -> str:
+def _label(thread: Left, several: bool, block: Sequence[int]) -> str:
     """A thread's coordinates: one number, where the others are zero everywhere."""
-    own = str(one.thread[0]) if tuple(block[1:]) == (1, 1) else str(one.thread)
-    cta = str(one.cta[0]) if one.cta[1:] == (0, 0) else str(one.cta)
-    return f"{own} of CTA {cta}" if several else own
+    shown = str(thread.thread[0]) if tuple(block[1:]) == (1, 1) else str(thread.thread)
+    cta = str(thread.cta[0]) if thread.cta[1:] == (0, 0) else str(thread.cta)
+    return f"{shown} of CTA {cta}" if several else shown
 
 
 def _register(name: str, type: Type, bits: Any) -> dict[str, Any]:
@@ -89,10 +93,10 @@ def _register(name: str, type: Type, bits: Any) -> dict[str, Any]:
 
 
 def _column(name: str, type: Type, threads: Sequence[Left]) -> dict[str, Any]:
-    return {"name": name, "type": _name(type), "values": [_own(one.registers[name], type) for one in threads]}
+    return {"name": name, "type": _name(type), "values": [_reading(thread.registers[name], type) for thread in threads]}
 
 
-def _changed(held: Held) -> dict[str, Any] | None:
+def _changed(held: VariableContents) -> dict[str, Any] | None:
     """The elements of a variable that are not what they were; None if none are."""
     rows = [(i, a, b) for i, (a, b) in enumerate(zip(held.before, held.after, strict=True)) if a != b]
     if not rows:
@@ -100,15 +104,15 @@ def _changed(held: Held) -> dict[str, Any] | None:
     shown = [
         {
             "place": f"{held.name}[{i}]" if held.is_array else held.name,
-            "before": _own(a, held.type),
-            "after": _own(b, held.type),
+            "before": _reading(a, held.type),
+            "after": _reading(b, held.type),
         }
         for i, a, b in rows[:MOST]
     ]
     return {"name": held.name, "type": _name(held.type), "rows": shown, "count": len(rows)}
 
 
-def _own(bits: Any, type: Type) -> str:
+def _reading(bits: Any, type: Type) -> str:
     """A value as its type reads it."""
     return str(labelled(bits, type, type.width)[0][1])
 

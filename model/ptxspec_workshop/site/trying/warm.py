@@ -46,17 +46,17 @@ def load() -> None:
     from ptxspec_workshop.site.trying import answers
 
     _ = registry().pages
-    asked = {"text": "add.u32 d, a, b;", "operands": {"a": "0x1", "b": "2"}, "profile": "hopper"}
+    question = {"text": "add.u32 d, a, b;", "operands": {"a": "0x1", "b": "2"}, "profile": "hopper"}
     for profile in names():
-        found = json.loads(answers.reply(json.dumps({**asked, "profile": profile})))
-        if not found["results"] or found["results"][0]["readings"][0][1] != "3":
-            raise RuntimeError(f"the sum of 1 and 2 is {found}")
+        answered = json.loads(answers.reply(json.dumps({**question, "profile": profile})))
+        if not answered["results"] or answered["results"][0]["readings"][0][1] != "3":
+            raise RuntimeError(f"the sum of 1 and 2 is {answered}")
     for text in ("ad.u32 d, a, b;", "rcp.approx.f32 d, a;", "div.rn.f64 d, a, b;"):
-        answers.reply(json.dumps({**asked, "text": text}))
+        answers.reply(json.dumps({**question, "text": text}))
     for program in (_STORE, _VOTE):
-        found = json.loads(answers.reply(json.dumps({"program": _HEAD + program, "values": {}})))
-        if found["error"] or found["memory"][0]["rows"][0]["after"] != "3":
-            raise RuntimeError(f"a program that writes 3 leaves {found}")
+        answered = json.loads(answers.reply(json.dumps({"program": _HEAD + program, "values": {}})))
+        if answered["error"] or answered["memory"][0]["rows"][0]["after"] != "3":
+            raise RuntimeError(f"a program that writes 3 leaves {answered}")
 
 
 def files(folder: str) -> Iterator[str]:

@@ -23,18 +23,18 @@ _MNEMONIC = re.compile(r"(?:[\w$%]+:\s*)?(?:@!?[\w$%]+\s+)?([a-z][\w.:]*)")
 _VALUE = re.compile(r"([A-Za-z_%$][\w$.]*)\s*=\s*(.+)")
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """The content of a directive: lines of PTX with their places in it, from 0 on, and values by the register's name."""
 
     lines: tuple[tuple[int, str], ...]
     values: dict[str, tuple[Any, ...]]
 
-    def one(self, name: str) -> Any:
+    def single(self, name: str) -> Any:
         """The value of a register. Raises ValueError if the page does not give one."""
-        found = self.values.get(name, ())
-        if len(found) != 1:
+        values = self.values.get(name, ())
+        if len(values) != 1:
             raise ValueError(f"the drawing needs a line `{name} = …` with one value")
-        return found[0]
+        return values[0]
 
     @property
     def scalars(self) -> dict[str, Any]:
@@ -56,9 +56,9 @@ def _number(text: str, line: int) -> Any:
     raise RowError(line, f"{text!r} is no number")
 
 
-def parsed(lines: Sequence[str]) -> Asked:
+def parsed(lines: Sequence[str]) -> Request:
     """What the lines of a directive say: `name = value …`, or PTX. Raises RowError for a value that is no number."""
-    found: list[tuple[int, str]] = []
+    instructions: list[tuple[int, str]] = []
     values: dict[str, tuple[Any, ...]] = {}
     for number, line in enumerate(lines):
         text = line.strip()
@@ -68,29 +68,29 @@ def parsed(lines: Sequence[str]) -> Asked:
                 raise RowError(number, f"{given[1]} is given twice")
             values[given[1]] = tuple(_number(word, number) for word in given[2].split())
         elif text:
-            found.append((number, text))
-    return Asked(tuple(found), values)
+            instructions.append((number, text))
+    return Request(tuple(instructions), values)
 
 
 def opcodes(lines: Sequence[str]) -> set[str]:
     """The opcodes of the instructions in a directive's lines: the longest that a mnemonic begins with, and shorter ones."""
-    known, found = registry().index, set()
+    known, result = registry().index, set()
     for line in lines:
         words = _MNEMONIC.match(line.strip())
         parts = words[1].split(".") if words else []
-        found |= {opcode for k in range(len(parts)) if (opcode := ".".join(parts[: k + 1])) in known}
-    return found
+        result |= {opcode for k in range(len(parts)) if (opcode := ".".join(parts[: k + 1])) in known}
+    return result
 
 
-def each(wanted: Asked, draw: Callable[[str], Drawn]) -> list[Drawn]:
+def each(wanted: Request, draw: Callable[[str], Drawn]) -> list[Drawn]:
     """What a function makes of each line of PTX. Raises RowError for one that it does not take, and ValueError if there is
     none."""
     if not wanted.lines:
         raise ValueError("nothing says what is drawn: the content is instructions")
-    found = []
+    panels = []
     for number, text in wanted.lines:
         try:
-            found.append(draw(text))
+            panels.append(draw(text))
         except _REFUSALS as error:
             raise RowError(number, f"{text} cannot be drawn: {error}") from error
-    return found
+    return panels
