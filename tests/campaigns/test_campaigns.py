@@ -107,7 +107,7 @@ def test_an_interrupted_campaign_resumes(tmp_path: Path) -> None:
         import judges
         from ptxspec.base import campaigns
         own = campaigns.Journal("journal", {{"of": "squares"}})
-        for outcome in campaigns.run(judges.slow_square, [(str(i), (".", i)) for i in range(6)], campaigns.Where(1), journal=own):
+        for outcome in campaigns.run(judges.slow_square, [(str(i), (".", i)) for i in range(6)], campaigns.WorkerOptions(1), journal=own):
             print(outcome.name, flush=True)
     """
     environment = {**os.environ, "PYTHONPATH": str(Path(campaigns.__file__).parents[2])}

@@ -50,7 +50,7 @@ class Regions:
             if target.private:
                 self.walk.notes[f"No other thread accesses {target.name}."] = None
             self.regions[target.name] = self.compared[target.name] = region
-        return self.walk.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
+        return contracts.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
 
     def check_named(self, address: Int, line: int) -> None:
         """Raise Unsupported for an address that is formed from no region, but from inputs."""
