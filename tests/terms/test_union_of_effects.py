@@ -13,7 +13,7 @@ import ptxspec
 from ptxspec.language.checked import Op
 from ptxspec.language.forms import Form
 from ptxspec.machine.flow import ending
-from ptxspec.machine.program import given
+from ptxspec.machine.program import arrival_operands
 from ptxspec.machine.roles import Role, role_of
 from ptxspec.query.fragments import told
 from ptxspec.terms import effects
@@ -115,7 +115,7 @@ def test_it_belongs_to_one_group_and_ends_a_block_or_not(member: type[Any]) -> N
         == (not isinstance(effect, Access | Fencing | Check | Asynchronous | StackUse))
     )
     if isinstance(effect, Pause):
-        assert all(isinstance(term, Int) for term in given(effect))
+        assert all(isinstance(term, Int) for term in arrival_operands(effect))
     assert lands(effect) == (member.__name__ in ("Collective", "ImageAccess", "Wait"))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxspec.language.checked import Checked, spaces, unbanked
-from ptxspec.machine.program import Program, describe
+from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import Initiate, Load, Store, Update
 
 
@@ -90,7 +90,7 @@ class Counters(NamedTuple):
     moved: np.ndarray
 
 
-def counters(program: Program) -> Counters:
+def counters(program: KernelProgram) -> Counters:
     """Counters of a kernel, all zero."""
     sizes = len(program.flow.blocks), len(program.kernel.code), len(program.kernel.code) * len(spaces().addressable())
     return Counters(*(np.zeros(size, np.int64) for size in sizes))
@@ -105,24 +105,24 @@ def counter_of(op: int, space: str) -> int:
 class Counting:
     """The counts of one launch, of which each worker counts a part."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: KernelProgram):
         self.program, self.total = program, counters(program)
         self._lock = Lock()
 
     def gather(self, part: Counters) -> None:
         """Add what a worker has counted."""
         with self._lock:
-            for own, its in zip(self.total, part, strict=True):
-                own += its
+            for total, counted in zip(self.total, part, strict=True):
+                total += counted
 
-    def told(self, checked: Checked) -> Counts:
+    def counts(self, checked: Checked) -> Counts:
         """What the instructions of the text did. Parts of one, which the engines execute one after the other, are one."""
         code, blocks = self.program.kernel.code, self.program.flow.blocks
         reached = [0] * len(code)
         for block, entries in zip(blocks, self.total.entries.tolist(), strict=True):
             if block.finishes is None:
                 reached[block.start : block.end] = [entries] * (block.end - block.start)
-        found: dict[int, Count] = {}
+        by_position: dict[int, Count] = {}
         source = checked.source
         bodies = {function.position for function in checked.tree.functions}
         for index, op in enumerate(code):
@@ -130,14 +130,14 @@ class Counting:
                 continue
             active = reached[index] if op.guard is None else int(self.total.active[index])
             read, written = self._moved(index)
-            if op.position in found:
-                before = found[op.position]
+            if op.position in by_position:
+                before = by_position[op.position]
                 read, written = _sum((before.read, read)), _sum((before.written, written))
-                found[op.position] = before._replace(read=read, written=written)
+                by_position[op.position] = before._replace(read=read, written=written)
                 continue
             line = source.place(op.position)[1]
-            found[op.position] = Count(line, describe(op, source.text), reached[index], active, read, written)
-        return Counts(tuple(found[position] for position in sorted(found)))
+            by_position[op.position] = Count(line, describe(op, source.text), reached[index], active, read, written)
+        return Counts(tuple(by_position[position] for position in sorted(by_position)))
 
     def _moved(self, index: int) -> tuple[dict[str, int], dict[str, int]]:
         """The bytes that an instruction of the kernel read and wrote."""

@@ -52,7 +52,7 @@ class Block(NamedTuple):
     """where an indirect branch or call may go: (index or function's name, block)"""
 
 
-class Flow:
+class FlowGraph:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
     def __init__(self, kernel: Kernel, chosen: bool = False, observed: Observed = UNOBSERVED):
@@ -124,7 +124,7 @@ class Flow:
     @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
-        found: set[int] = set()
+        loops: set[int] = set()
         page = contracts.schedule()
         if self.observed.kinds & {EventKind.EXECUTE, EventKind.FENCE}:  # which are told one by one
             return frozenset()
@@ -139,8 +139,8 @@ class Flow:
                     isinstance(op.plan.meaning.effect, Fencing | None) and not reads_clock(op) for op in others
                 )
                 if page.is_narrow(number, (block.taken, block.next), computes):
-                    found.add(number)
-        return frozenset(found)
+                    loops.add(number)
+        return frozenset(loops)
 
     def _leading(
         self, last: Op, follows: int | None, number: dict[int, int], landing: int
@@ -192,8 +192,8 @@ class Flow:
     @cached_property
     def _functions(self) -> tuple[list[int], list[str]]:
         """Where each function begins, in order, and its name."""
-        found = sorted((start, name) for name, start in self.kernel.starts.items())
-        return [start for start, _ in found], [name for _, name in found]
+        functions = sorted((start, name) for name, start in self.kernel.starts.items())
+        return [start for start, _ in functions], [name for _, name in functions]
 
     @cached_property
     def _landings(self) -> dict[int, int]:
@@ -204,18 +204,20 @@ class Flow:
         """The registers that a return leaves to the caller: those of the results, and those that are the thread's and no
         function's."""
         signature = self.kernel.functions[self.function_of(index)].signature
-        found = {f.register for f in signature.returns if f.register} if signature else set()
-        return found | self._of_thread
+        registers = {f.register for f in signature.returns if f.register} if signature else set()
+        return registers | self._of_thread
 
     def saved(self, index: int) -> list[str]:
         """The registers that a call puts by, those among them that say where the frame lies if that depends on more than the
         function."""
         kernel, page = self.kernel, contracts.functions()
-        own = [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
+        stack_registers = (
+            [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
+        )
         after = self.blocks[self._landings[index]].next
         live = set() if after is None else self._live[after] - set(call_graph.KEPT)
         again = self.function_of(index) in self._recursive
-        return own + sorted(page.put_by(live, returned_into(kernel.code[index]), self._of_thread, again))
+        return stack_registers + sorted(page.put_by(live, returned_into(kernel.code[index]), self._of_thread, again))
 
     @cached_property
     def _of_thread(self) -> set[str]:
@@ -302,15 +304,15 @@ def successors(block: Block) -> list[int]:
 def onward(block: Block, kernel: Kernel) -> list[int]:
     """The blocks at which a thread goes on in the same function and the same turn when it has gone through a block."""
     effect = None if block.finishes is not None else ending(kernel.code[block.end - 1])
-    found = [block.next]
+    targets = [block.next]
     match effect:
         case Branch():
-            found.append(block.taken)
+            targets.append(block.taken)
         case IndexedBranch():
-            found += [way for _, way in block.ways]
+            targets += [way for _, way in block.ways]
         case _:
             pass
-    return [to for to in found if to is not None]
+    return [to for to in targets if to is not None]
 
 
 def returned_into(op: Op) -> list[str]:
@@ -327,11 +329,11 @@ def ending(op: Op) -> Ending | None:
 
 def branch_target(op: Op, effect: Branch) -> str:
     """The label that a branch goes to."""
-    wanted = effect.target.name
+    name = effect.target.name
     for part, operand in zip(op.plan.parts, op.operands, strict=True):
-        if part == Read(wanted) and isinstance(operand, tree.Name):
+        if part == Read(name) and isinstance(operand, tree.Name):
             return operand.text
-    raise AssertionError(f"{op.plan.form} has no operand {wanted}")
+    raise AssertionError(f"{op.plan.form} has no operand {name}")
 
 
 def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
@@ -389,8 +391,8 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
         if place.types:  # a tuple may be written with more elements than it has
             yield from zip(place.types, place.variables, elements, strict=False)
         elif place.variables:
-            for own, element in zip(place.variables, elements, strict=True):
-                yield place.type, own, element
+            for symbol, element in zip(place.variables, elements, strict=True):
+                yield place.type, symbol, element
     if op.plan.meaning.carry_read:
         yield TYPES["pred"], truth_variable(CONDITION_CODE), tree.Name(CONDITION_CODE)
     for name in op.plan.meaning.specials:
@@ -412,12 +414,12 @@ def names_read(op: Op) -> Iterator[str]:
 
 def operand_registers(op: Op, kernel: Kernel) -> list[str]:
     """The registers that the source operands of an instruction name, in their order, each once."""
-    found: dict[str, None] = {}
+    registers: dict[str, None] = {}
 
     def note(operand: Any) -> None:
         if isinstance(operand, tree.Name):
             if operand.text in kernel.registers:
-                found[operand.text] = None
+                registers[operand.text] = None
         elif isinstance(operand, tree.Not):
             note(operand.name)
         elif isinstance(operand, tree.Address):
@@ -430,15 +432,15 @@ def operand_registers(op: Op, kernel: Kernel) -> list[str]:
 
     for _, operand in sources(op):
         note(operand)
-    return list(found)
+    return list(registers)
 
 
 def registers_read(op: Op, kernel: Kernel) -> set[str]:
     """Every register whose old value an instruction needs, its guard and, if it is guarded, its destinations among them."""
-    found = set(operand_registers(op, kernel))
+    registers = set(operand_registers(op, kernel))
     if op.plan.meaning.carry_read:
-        found.add(CONDITION_CODE)
+        registers.add(CONDITION_CODE)
     if op.guard is not None:
-        found.add(op.guard[0])
-        found.update(registers_written(op))
-    return found
+        registers.add(op.guard[0])
+        registers.update(registers_written(op))
+    return registers

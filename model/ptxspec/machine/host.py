@@ -13,14 +13,14 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.choosing import Choosing
 from ptxspec.machine.counting import Counting
 from ptxspec.machine.driver import codes
-from ptxspec.machine.engine import Fault, Prepared, Running
+from ptxspec.machine.engine import Prepared, Running, ThreadFault
 from ptxspec.machine.errors import LaunchError, Violation, Where
-from ptxspec.machine.imaging import ImageFault, Unit
-from ptxspec.machine.limits import Limits
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.imaging import ImageFault, ImageUnit
+from ptxspec.machine.limits import LaunchLimits
+from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.misuse import misuse, stuck
 from ptxspec.machine.observing import Observing
-from ptxspec.machine.program import Program, describe
+from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.workers import Share
 from ptxspec.terms.exact import NoChoice
@@ -30,12 +30,12 @@ class Host(NamedTuple):
     """What a launch consists of."""
 
     checked: Checked
-    program: Program
+    program: KernelProgram
     extents: Extents
-    memory: Memory
-    unit: Unit
+    memory: LaunchMemory
+    unit: ImageUnit
     system: System
-    limits: Limits
+    limits: LaunchLimits
     choosing: Choosing
     counting: Counting | None
     observing: Observing | None
@@ -130,24 +130,24 @@ class Host(NamedTuple):
         threads = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
         at = running.column("waits_at")[threads]
         for op in np.unique(at).tolist():
-            own = threads[at == op]
+            waiters = threads[at == op]
             function = system_function(self.program.kernel, self.program.kernel.code[op])
             try:
                 if function is not None:
-                    self.system.serve(function, own, running.request, running.answer)
+                    self.system.serve(function, waiters, running.request, running.answer)
                 else:
-                    self.unit.serve(self.program.kernel.code[op], own, running.request, running.answer)
+                    self.unit.serve(self.program.kernel.code[op], waiters, running.request, running.answer)
             except SystemFault as fault:
-                raise self._fault(running, Fault(fault.thread, op, fault.address, fault.error)) from None
+                raise self._fault(running, ThreadFault(fault.thread, op, fault.address, fault.error)) from None
             except ImageFault as fault:
-                raise self._fault(running, Fault(fault.thread, op, None, fault.error)) from None
+                raise self._fault(running, ThreadFault(fault.thread, op, None, fault.error)) from None
 
     def _where(self, running: Running, thread: int, op: int) -> Where:
-        own, cta = self.extents.where(thread, running.get("first"))
+        tid, cta = self.extents.where(thread, running.get("first"))
         source = self.checked.source
         at = self.program.kernel.code[op]
         instruction, column = describe(at, source.text), source.column(at.position)
-        return Where(own, cta, *source.place(at.position), instruction, column, origin(source, at.position))
+        return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
 
     def _described(self, op: int) -> str:
         """An instruction, and its line."""
@@ -157,7 +157,7 @@ class Host(NamedTuple):
     def _misuse(self, running: Running, rule: str, note: str, thread: int, op: int) -> LaunchError:
         return LaunchError(rule, note, self._where(running, thread, op))
 
-    def _fault(self, running: Running, fault: Fault) -> LaunchError:
+    def _fault(self, running: Running, fault: ThreadFault) -> LaunchError:
         where = self._where(running, fault.thread, fault.op)._replace(
             registers={name.partition("@")[0]: int(value) for name, value in fault.registers.items()}
         )

@@ -9,20 +9,20 @@ from typing import NamedTuple
 from ptxspec import contracts
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import BARRIERS
-from ptxspec.machine.program import Program, fixed, more_words
+from ptxspec.machine.program import KernelProgram, constant_arrival, more_words
 
 #: a table's name, and its numbers
 Tables = Mapping[str, list[int]]
 
 
-class Known(NamedTuple):
+class KernelTables(NamedTuple):
     """The numbers and tables of the driver's machine that are the same in every launch of a kernel."""
 
     numbers: Mapping[str, int]
     tables: Tables
 
 
-def known(program: Program, engine: str) -> Known:
+def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
     """What is known of a kernel under the engine of this name."""
     roles, blocks = program.roles, program.flow.blocks
     work = contracts.limits().WORK[engine]
@@ -41,10 +41,10 @@ def known(program: Program, engine: str) -> Known:
         "landing": landings,
         **_fixed(program),
     }
-    return Known(numbers, tables)
+    return KernelTables(numbers, tables)
 
 
-def _resumes(program: Program) -> list[int]:
+def _resumes(program: KernelProgram) -> list[int]:
     """For each instruction the block at which threads go on that waited there."""
     blocks = program.flow.blocks
     resumes = [0] * len(program.kernel.code)
@@ -54,12 +54,12 @@ def _resumes(program: Program) -> list[int]:
     return resumes
 
 
-def _fixed(program: Program) -> dict[str, list[int]]:
+def _fixed(program: KernelProgram) -> dict[str, list[int]]:
     """For each instruction what is known of those that meet there, and what each gives then."""
     roles = program.roles
     rows = []
     for i, op in enumerate(program.kernel.code):
-        given = fixed(program, op)
+        given = constant_arrival(program, op)
         if given is None:
             rows.append((codes.UNKNOWN, 0, 0, 0))
             continue

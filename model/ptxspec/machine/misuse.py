@@ -14,7 +14,7 @@ from ptxspec.machine.engine import Running
 from ptxspec.machine.roles import Roles
 
 #: the rule, a note, and the thread and instruction at which it is reported
-Said = tuple[str, str, int, int]
+Report = tuple[str, str, int, int]
 #: what tells an instruction of the kernel, by its number
 Describe = Callable[[int], str]
 
@@ -28,7 +28,7 @@ _STEPS = {
 }
 
 
-def misuse(running: Running, describe: Describe) -> Said:
+def misuse(running: Running, describe: Describe) -> Report:
     """Of a thread whose step broke a rule."""
     step, number = running.get("fault_step"), running.get("fault_rule")
     thread, op = running.get("fault_thread"), running.get("fault_op")
@@ -61,7 +61,7 @@ def misuse(running: Running, describe: Describe) -> Said:
     return rule, notes[rule], thread, op
 
 
-def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) -> Said:
+def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) -> Report:
     """Of threads that wait, where nothing can run any more."""
     held = running.column("held")[: running.get("resident_threads")]
     ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
@@ -76,14 +76,14 @@ def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) 
     threads = np.flatnonzero(held == codes.WITH_WARPS)
     if len(threads):
         return _stuck_warps(running, extents, threads, describe)
-    for where, said in ((codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
+    for where, report in ((codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
         threads = np.flatnonzero(held == where)
         if len(threads):
-            return said(running, roles, extents, threads, np.asarray(ended, np.int64))
+            return report(running, roles, extents, threads, np.asarray(ended, np.int64))
     raise AssertionError("nobody waits who could be stuck")
 
 
-def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Describe) -> Said:
+def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Of warps that wait for others of their group."""
     thread = int(threads[0])
     op, size = int(running.column("waits_at")[thread]), extents.threads
@@ -113,12 +113,12 @@ def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
     begin = came * running.get("capacity")
     queue = running.column("lists")[begin : begin + int(running.column("counts")[came])].tolist()
     queue = queue[queue.index(thread) :] if thread in queue else []
-    found: dict[int, int] = {}
+    by_instruction: dict[int, int] = {}
     for mate in mates:
         if int(running.column("held")[mate]) != codes.NOWHERE or mate in queue:
             op = int(running.column("waits_at")[mate])
-            found[op] = found.get(op, 0) | 1 << mate - first
-    return found
+            by_instruction[op] = by_instruction.get(op, 0) | 1 << mate - first
+    return by_instruction
 
 
 def _whereabouts(running: Running, describe: Describe, thread: int) -> str:
@@ -131,7 +131,7 @@ def _listed(places: dict[int, int], describe: Describe) -> str:
     return ", ".join(f"lanes {lanes:#010x} are at {describe(op)}" for op, lanes in sorted(places.items()))
 
 
-def _stuck_together(running: Running, describe: Describe, thread: int) -> Said:
+def _stuck_together(running: Running, describe: Describe, thread: int) -> Report:
     """Of lanes that wait for all others of their warp."""
     op = int(running.column("waits_at")[thread])
     places = _lanes_by_place(running, thread)
@@ -146,7 +146,7 @@ def _stuck_together(running: Running, describe: Describe, thread: int) -> Said:
     return "aligned", f"{_whereabouts(running, describe, thread)}, and nothing else can run", thread, op
 
 
-def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, describe: Describe) -> Said:
+def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits for whom in a warp."""
     named, at = given(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
@@ -164,7 +164,7 @@ def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, 
     return "stuck warp", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
+def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who waits where in a CTA."""
     at = running.column("waits_at")[threads]
     numbers, named = (given(running, name, threads) for name in ("number", "named"))
@@ -173,8 +173,8 @@ def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, e
     mates = here & (numbers == numbers[0])
     elsewhere = here & ~mates
     gone = int((ended // extents.threads == cta[0]).sum())
-    wanted = extents.threads - gone if named[0] < 0 else int(named[0])
-    note = f"{mates.sum()} threads wait at barrier {numbers[0]} for {wanted}, and nothing else can run"
+    expected = extents.threads - gone if named[0] < 0 else int(named[0])
+    note = f"{mates.sum()} threads wait at barrier {numbers[0]} for {expected}, and nothing else can run"
     if elsewhere.any():
         note += f"; {elsewhere.sum()} threads of the CTA wait at barrier {numbers[elsewhere][0]}"
     if gone:
@@ -182,7 +182,7 @@ def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, e
     return "stuck barrier", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
+def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who does not arrive in a cluster."""
     kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]
@@ -191,9 +191,9 @@ def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: An
     here = of_cluster == of_cluster[threads[0]]
     here[ended] = False
     late = np.flatnonzero(here & (arrivals[: len(every)] < arrivals[threads[0]]))
-    own = int(late[0]) // extents.threads % extents.cluster_size
+    rank = int(late[0]) // extents.threads % extents.cluster_size
     note = (
-        f"{len(late)} threads of the cluster, the first of them in the CTA of rank {own}, do not arrive at its "
+        f"{len(late)} threads of the cluster, the first of them in the CTA of rank {rank}, do not arrive at its "
         "barrier, and nothing else can run"
     )
     return "stuck barrier", note, int(threads[0]), int(running.column("waits_at")[threads[0]])

@@ -177,12 +177,12 @@ class Module:
         >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
         True
         """
-        from ptxspec.machine.launch import Asked, Bounds, Wanted
+        from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape
 
-        asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
-        bounds = Bounds(step_limit, time_limit, memory_limit, progress)
+        shape = LaunchShape(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
+        bounds = LaunchBounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        wanted = Wanted(
+        requested = LaunchOptions(
             engine,
             profile,
             workers,
@@ -195,7 +195,7 @@ class Module:
             bool(counts),
             tuple(observers),
         )
-        return self._launches.launch(name, asked, args, bounds, wanted)
+        return self._launches.launch(name, shape, args, bounds, requested)
 
     @alone
     def read(self, name: str) -> np.ndarray:

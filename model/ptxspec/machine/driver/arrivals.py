@@ -5,11 +5,11 @@ from ptxspec.machine.driver.cluster_barriers import cluster_arrive, cluster_lose
 from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, MEETS, NOWHERE, TOGETHER, WARPS_MEET, WITH_WARPS
 from ptxspec.machine.driver.cta_barriers import cta_arrive, cta_lose
 from ptxspec.machine.driver.places import LANES, fault, hold
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.warp_collectives import give_at_warp, leave, warp_arrive, warp_lose
 
 
-def arrive(m: Machine, thread: int) -> int:
+def arrive(m: DriverMachine, thread: int) -> int:
     """A thread comes to the instruction at which it is said to wait."""
     op = m.waits_at[thread]
     if not m.aligned[op]:
@@ -27,7 +27,7 @@ def arrive(m: Machine, thread: int) -> int:
     return 0
 
 
-def execute(m: Machine, thread: int, op: int) -> int:
+def execute(m: DriverMachine, thread: int, op: int) -> int:
     """A thread executes its instruction as far as it can without the others."""
     whom = m.whom[op]
     if whom == AT_CTA:
@@ -41,7 +41,7 @@ def execute(m: Machine, thread: int, op: int) -> int:
     return warp_arrive(m, thread, op)
 
 
-def execute_together(m: Machine, cta: int, warp_in_cta: int, lanes: int) -> int:
+def execute_together(m: DriverMachine, cta: int, warp_in_cta: int, lanes: int) -> int:
     """All lanes of a warp have come to an instruction, and execute it, or wait for other warps."""
     group = 0
     m.meeting_at[cta * m.warps_in_cta + warp_in_cta] = 0
@@ -71,7 +71,7 @@ def execute_together(m: Machine, cta: int, warp_in_cta: int, lanes: int) -> int:
     return 0
 
 
-def warps_together(m: Machine, cta: int, warp_in_cta: int, thread: int) -> int:
+def warps_together(m: DriverMachine, cta: int, warp_in_cta: int, thread: int) -> int:
     """A warp has come to an instruction of several, a thread of it last. When all have, their threads go on."""
     op = m.waits_at[thread]
     count = m.warps[op]
@@ -87,7 +87,7 @@ def warps_together(m: Machine, cta: int, warp_in_cta: int, thread: int) -> int:
     return 0
 
 
-def ends(m: Machine) -> int:
+def ends(m: DriverMachine) -> int:
     """Note all threads that have ended since this was last asked, in that order."""
     for i in range(m.seen_to_end, m.counts[m.blocks]):
         code = end(m, m.lists[m.blocks * m.capacity + i])
@@ -97,7 +97,7 @@ def ends(m: Machine) -> int:
     return 0
 
 
-def end(m: Machine, thread: int) -> int:
+def end(m: DriverMachine, thread: int) -> int:
     """A thread has ended: others wait for it no longer."""
     cta = thread // m.threads
     in_cta = thread - cta * m.threads

@@ -2,11 +2,11 @@
 
 from ptxspec.machine.driver.codes import ARRIVE, AT_CLUSTER, CLUSTER_ARRIVES, CLUSTER_WAITS, COMPLETE, RELEASE
 from ptxspec.machine.driver.places import fault, hold, let_go, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.events import NO_INSTRUCTION
 
 
-def cluster_arrive(m: Machine, thread: int, op: int) -> int:
+def cluster_arrive(m: DriverMachine, thread: int, op: int) -> int:
     """A thread arrives, or begins to wait."""
     cluster = thread // (m.threads * m.cluster)
     if not m.stays[op]:
@@ -32,7 +32,7 @@ def cluster_arrive(m: Machine, thread: int, op: int) -> int:
     return 0
 
 
-def cluster_release(m: Machine, cluster: int) -> None:
+def cluster_release(m: DriverMachine, cluster: int) -> None:
     """Those that may pass go on."""
     following = m.cluster_head[cluster]
     before = 0
@@ -52,7 +52,7 @@ def cluster_release(m: Machine, cluster: int) -> None:
             before = thread + 1
 
 
-def cluster_lose(m: Machine, thread: int) -> None:
+def cluster_lose(m: DriverMachine, thread: int) -> None:
     """A thread has ended."""
     cluster = thread // (m.threads * m.cluster)
     if m.lose_at_cluster(cluster, thread):

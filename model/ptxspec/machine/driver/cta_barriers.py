@@ -2,11 +2,11 @@
 
 from ptxspec.machine.driver.codes import ARRIVE, AT_CTA, COMPLETE, CTA_ARRIVES, RELEASE
 from ptxspec.machine.driver.places import BARRIERS, LANES, fault, hold, let_go, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.events import NO_INSTRUCTION
 
 
-def cta_arrive(m: Machine, thread: int, op: int) -> int:
+def cta_arrive(m: DriverMachine, thread: int, op: int) -> int:
     """A thread arrives at a barrier, and waits there if its instruction says so."""
     number = m.number[thread]
     named = m.named[thread]
@@ -54,7 +54,7 @@ def cta_arrive(m: Machine, thread: int, op: int) -> int:
     return 0
 
 
-def cta_together(m: Machine, thread: int, op: int, count: int) -> int:
+def cta_together(m: DriverMachine, thread: int, op: int, count: int) -> int:
     """So many threads of one CTA, from this one on, come to a barrier of the whole CTA, and are all that have come there;
     whether they could be counted at once."""
     cta = thread // m.threads
@@ -90,7 +90,7 @@ def cta_together(m: Machine, thread: int, op: int, count: int) -> int:
     return 1
 
 
-def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) -> None:
+def cta_release(m: DriverMachine, cta: int, place: int, arrived: int, holding: int) -> None:
     """A barrier has completed: those that wait there go on, and learn how many arrived and for how many the predicate holds."""
     m.in_use[place] = 0
     m.in_use_of[cta] = m.in_use_of[cta] - 1
@@ -107,7 +107,7 @@ def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) ->
         ready(m, thread)
 
 
-def cta_lose(m: Machine, cta: int, in_cta: int, gone: int, alive: int) -> None:
+def cta_lose(m: DriverMachine, cta: int, in_cta: int, gone: int, alive: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone, and so many threads of its CTA alive."""
     for number in range(BARRIERS):
         place = cta * BARRIERS + number

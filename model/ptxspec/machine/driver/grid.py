@@ -20,12 +20,12 @@ from ptxspec.machine.driver.codes import (
 )  # fmt: skip
 from ptxspec.machine.driver.cta_barriers import cta_together
 from ptxspec.machine.driver.places import BARRIERS, EVERYONE, LANES, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import go, look_at_warps
 
 
-def run(m: Machine) -> int:
+def run(m: DriverMachine) -> int:
     """Run until the grid is done, or the host is needed: which of the two, and for what."""
     if m.meets and m.stage == ANSWERED:
         m.stage = RUNNING
@@ -58,7 +58,7 @@ def run(m: Machine) -> int:
             return PAUSE
 
 
-def batch(m: Machine) -> int:
+def batch(m: DriverMachine) -> int:
     """Let the next CTAs begin."""
     if m.stage == NEW and m.host_empties:
         return RENEW
@@ -84,14 +84,14 @@ def batch(m: Machine) -> int:
     return 0
 
 
-def most(m: Machine) -> int:
+def most(m: DriverMachine) -> int:
     """The last step that may be taken."""
     if m.step_limit >= 0:
         return m.step_limit
     return m.work + m.begun_at - m.extra
 
 
-def budget(m: Machine) -> int:
+def budget(m: DriverMachine) -> int:
     """How many steps may be taken before the next look: one more than are allowed, so that all that are may be taken."""
     left = most(m) - m.steps + 1
     if left < 1:
@@ -101,7 +101,7 @@ def budget(m: Machine) -> int:
     return left
 
 
-def look(m: Machine, more: int) -> int:
+def look(m: DriverMachine, more: int) -> int:
     """Note the threads that have come to where they meet others; `more` says whether others can still run."""
     if not m.meets:
         if not more:
@@ -146,7 +146,7 @@ def look(m: Machine, more: int) -> int:
     return settle(m, more)
 
 
-def next_batch(m: Machine) -> None:
+def next_batch(m: DriverMachine) -> None:
     """The threads of all resident CTAs have ended."""
     m.end_batch()
     m.first = m.first + m.slots
@@ -154,7 +154,7 @@ def next_batch(m: Machine) -> None:
     m.stage = NEW
 
 
-def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
+def run_of(m: DriverMachine, at: int, most: int, thread: int, op: int) -> int:
     """How many threads of one CTA, with consecutive numbers, have come one after the other to this instruction."""
     left = (thread // m.threads + 1) * m.threads - thread
     if left < most:
@@ -165,7 +165,7 @@ def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
     return count
 
 
-def of_whole_warps(m: Machine, thread: int, count: int) -> int:
+def of_whole_warps(m: DriverMachine, thread: int, count: int) -> int:
     """How many of so many threads of one CTA, from this one on, are all threads of their warps that have not ended."""
     cta = thread // m.threads
     first = thread - cta * m.threads
@@ -184,7 +184,7 @@ def of_whole_warps(m: Machine, thread: int, count: int) -> int:
     return count
 
 
-def settle(m: Machine, more: int) -> int:
+def settle(m: DriverMachine, more: int) -> int:
     """Let those go on that may."""
     if m.waiting == 0 and m.passing == 0 and m.released == 0:
         if not more:
@@ -201,7 +201,7 @@ def settle(m: Machine, more: int) -> int:
     return 0
 
 
-def forget(m: Machine) -> None:
+def forget(m: DriverMachine) -> None:
     """Let nobody have waited, arrived or ended."""
     m.waiting = 0
     m.frees = 0

@@ -36,7 +36,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
-class Shape(NamedTuple):
+class MachineShape(NamedTuple):
     """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all
     of them, their clusters, and the values that a thread gives its warp beside the first, at most."""
 
@@ -49,11 +49,11 @@ class Shape(NamedTuple):
     more_words: int
 
 
-class Column(NamedTuple):
+class ArrayLayout(NamedTuple):
     """An array of the machine: bytes of an element, and how many there are."""
 
     unit: int
-    length: Callable[[Shape], int]
+    length: Callable[[MachineShape], int]
 
 
 @cache
@@ -61,7 +61,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
     """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
     one)."""
     barriers, clusters = contracts.barriers(), contracts.clusters()
-    warps, own = contracts.warps(), contracts.threads()
+    warps, threads = contracts.warps(), contracts.threads()
     return {
         "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
         "arrive_together": (barriers.arrive_together, ("barriers",)),
@@ -80,43 +80,43 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "leave_meeting": (warps.leave, ("meetings",)),
         "look_in_vain": (warps.look, ("patience",)),
         "members_of": (warps.members, ()),
-        "begin_cta": (own.begin, ("cta_states",)),
-        "begin_warp": (own.begin_warp, ("warp_states",)),
-        "is_stuck": (own.is_stuck, ()),
+        "begin_cta": (threads.begin, ("cta_states",)),
+        "begin_warp": (threads.begin_warp, ("warp_states",)),
+        "is_stuck": (threads.is_stuck, ()),
         "draw": (contracts.schedule().draw, ("choosing",)),
-        "end_thread": (own.end, ("warp_states", "cta_states")),
+        "end_thread": (threads.end, ("warp_states", "cta_states")),
     }
 
 
 @cache
 def rows() -> dict[str, int]:
     """How many words a record of each array has."""
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for step, arrays in steps().values():
         for port, array in zip(step.states, arrays, strict=True):
             if array is not None:
-                found[array] = len(port.words)
-    return found
+                lengths[array] = len(port.words)
+    return lengths
 
 
 @cache
-def columns() -> dict[str, Column]:
+def columns() -> dict[str, ArrayLayout]:
     """The machine's arrays, by name."""
     words, barriers, lanes_in_warp = rows(), places.BARRIERS, places.LANES
 
-    def a_thread(s: Shape) -> int:
+    def a_thread(s: MachineShape) -> int:
         return s.threads
 
-    def a_place(s: Shape) -> int:
+    def a_place(s: MachineShape) -> int:
         return s.ctas * barriers
 
-    def a_group(s: Shape) -> int:
+    def a_group(s: MachineShape) -> int:
         return s.warps * lanes_in_warp
 
-    def an_op(s: Shape) -> int:
+    def an_op(s: MachineShape) -> int:
         return s.ops
 
-    counted: dict[str, Callable[[Shape], int]] = {
+    counted: dict[str, Callable[[MachineShape], int]] = {
         **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_thread),
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.threads + lanes_in_warp),
@@ -162,10 +162,10 @@ def columns() -> dict[str, Column]:
         "choosing": lambda s: words["choosing"],
         "choices": lambda s: CHOICES,
     }
-    found = {name: Column(8, length) for name, length in counted.items()}
-    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.threads)
-    found["scratch"] = Column(4, a_thread)
-    return found
+    layouts = {name: ArrayLayout(8, length) for name, length in counted.items()}
+    layouts["lists"] = ArrayLayout(4, lambda s: (s.blocks + 2) * s.threads)
+    layouts["scratch"] = ArrayLayout(4, a_thread)
+    return layouts
 
 
 def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> dict[str, list[int]]:
@@ -217,16 +217,16 @@ def scripted_step(step: Step, arrays: tuple[str | None, ...], machine: Any) -> C
                 where.append((array, start, length))
                 words += array[start : start + length]
                 at += 1
-        rule, *found = function(*words, *given[at:])
+        rule, *outputs = function(*words, *given[at:])
         if rule is not None:
             broken = 1 + rules.index(rule)
             return broken if alone else (broken, *[0] * results)
         at = 0
         for array, start, length in where[:changes]:
-            array[start : start + length] = found[at : at + length]
+            array[start : start + length] = outputs[at : at + length]
             at += length
         if rules:
-            return 0 if alone else (0, *found[at:])
-        return found[at] if alone else tuple(found[at:])
+            return 0 if alone else (0, *outputs[at:])
+        return outputs[at] if alone else tuple(outputs[at:])
 
     return take

@@ -16,7 +16,7 @@ class Column(Protocol):
         """Let an element have a value."""
 
 
-class Machine(Protocol):
+class DriverMachine(Protocol):
     """The machine: its numbers, its arrays (as `inventory.columns` lays them out), the steps of the pages that it takes (as
     `inventory.steps` finds them), and what an engine supplies.
 
@@ -254,6 +254,6 @@ class Machine(Protocol):
 
 
 #: the machine's numbers, in the order in which they are declared
-NUMBERS = tuple(name for name, type in Machine.__annotations__.items() if type == "int")
+NUMBERS = tuple(name for name, type in DriverMachine.__annotations__.items() if type == "int")
 #: its arrays
-ARRAYS = tuple(name for name, type in Machine.__annotations__.items() if type == "Column")
+ARRAYS = tuple(name for name, type in DriverMachine.__annotations__.items() if type == "Column")

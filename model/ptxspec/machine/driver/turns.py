@@ -2,10 +2,10 @@
 
 from ptxspec.machine.driver.codes import IDLE, NO_LIMIT, OUT
 from ptxspec.machine.driver.places import put
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 
 
-def turns(m: Machine, limit: int) -> int:
+def turns(m: DriverMachine, limit: int) -> int:
     """Let threads run until none can, or so many steps are done."""
     while m.steps < limit:
         block = m.last
@@ -31,7 +31,7 @@ def turns(m: Machine, limit: int) -> int:
     return OUT
 
 
-def turn(m: Machine, block: int, limit: int) -> int:
+def turn(m: DriverMachine, block: int, limit: int) -> int:
     """Give a turn to each thread that stands at a block, as long as there are steps left."""
     count = m.counts[block]
     m.counts[block] = 0

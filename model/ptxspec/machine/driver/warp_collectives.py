@@ -5,10 +5,10 @@ The groups of a warp have a place each in `groups`, at most as many as the warp 
 
 from ptxspec.machine.driver.codes import ARRIVE, AT_PLACE, IN_GROUP, JOINS, RELEASE
 from ptxspec.machine.driver.places import LANES, fault, hold, let_go, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 
 
-def warp_arrive(m: Machine, thread: int, op: int) -> int:
+def warp_arrive(m: DriverMachine, thread: int, op: int) -> int:
     """A thread comes to an instruction of its warp."""
     give_at_warp(m, thread, op)
     named = m.named[thread]
@@ -32,7 +32,7 @@ def warp_arrive(m: Machine, thread: int, op: int) -> int:
     return 0
 
 
-def give_at_warp(m: Machine, thread: int, op: int) -> None:
+def give_at_warp(m: DriverMachine, thread: int, op: int) -> None:
     """A thread arrives, and gives what is written in the program, if that is known."""
     if m.fixed[op]:
         m.named[thread] = m.fixed_named[op]
@@ -41,7 +41,7 @@ def give_at_warp(m: Machine, thread: int, op: int) -> None:
         m.tell(ARRIVE, op, thread, m.named[thread])
 
 
-def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
+def warp_place(m: DriverMachine, warp: int, kind: int, mask: int) -> int:
     """The place of the group that these tell from others, which is new if nobody waits in it yet."""
     free = -1
     for place in range(warp * LANES, (warp + 1) * LANES):
@@ -57,7 +57,7 @@ def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
     return free
 
 
-def warp_leave(m: Machine, warp: int, place: int) -> None:
+def warp_leave(m: DriverMachine, warp: int, place: int) -> None:
     """The lanes of a group go on at the end of this look."""
     following = m.group_head[place]
     m.group_head[place] = 0
@@ -69,14 +69,14 @@ def warp_leave(m: Machine, warp: int, place: int) -> None:
         leave(m, thread)
 
 
-def leave(m: Machine, thread: int) -> None:
+def leave(m: DriverMachine, thread: int) -> None:
     """A thread goes on at the end of this look."""
     let_go(m, thread)
     m.going[m.goes] = thread
     m.goes = m.goes + 1
 
 
-def warp_lose(m: Machine, warp: int, gone: int) -> None:
+def warp_lose(m: DriverMachine, warp: int, gone: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone."""
     for place in range(warp * LANES, (warp + 1) * LANES):
         if m.group_head[place]:
@@ -84,7 +84,7 @@ def warp_lose(m: Machine, warp: int, gone: int) -> None:
                 warp_leave(m, warp, place)
 
 
-def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
+def look_at_warps(m: DriverMachine, some_go: int, others_run: int) -> int:
     """Let those go on that wait for whoever comes, if it is time."""
     if m.frees == 0:
         m.look_in_vain(0, 0, some_go, others_run)
@@ -119,13 +119,13 @@ def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
     return 0
 
 
-def warp_of(m: Machine, thread: int) -> int:
+def warp_of(m: DriverMachine, thread: int) -> int:
     """The number of a thread's warp among all that are resident."""
     cta = thread // m.threads
     return cta * m.warps_in_cta + (thread - cta * m.threads) // LANES
 
 
-def go(m: Machine) -> None:
+def go(m: DriverMachine) -> None:
     """Those go on that may. Each learns in the upper half of what was named which lanes of its warp go on at the same place;
     one that named none, that these are the members."""
     for i in range(m.goes):
@@ -151,7 +151,7 @@ def go(m: Machine) -> None:
     m.goes = 0
 
 
-def meeting(m: Machine, thread: int) -> int:
+def meeting(m: DriverMachine, thread: int) -> int:
     """The place in `met` for the lanes of a warp that go on at this thread's instruction."""
     first = warp_of(m, thread) * LANES
     at = m.waits_at[thread] + 1

@@ -8,15 +8,15 @@ from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.events import UNOBSERVED, EventKind
 from ptxspec.machine.flow import ending, registers_read, values_of
-from ptxspec.machine.native.calls import Calls
+from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.endings import Endings
 from ptxspec.machine.native.instructions import Acting, Computing
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.system_calls import SystemCalls
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import ANSWER
-from ptxspec.machine.special import asked
+from ptxspec.machine.special import variables_of
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import Collective, Fencing, ImageAccess, StackUse
@@ -27,7 +27,14 @@ from ptxspec.terms.registries import changing
 class Landings:
     """What a thread gets where it goes on that has waited, or has called a function."""
 
-    def __init__(self, text: Text, registers: Registers, operands: Operands, calls: Calls, system: SystemCalls):
+    def __init__(
+        self,
+        text: FunctionText,
+        registers: Registers,
+        operands: OperandEmitter,
+        calls: CallEmitter,
+        system: SystemCalls,
+    ):
         self.text, self.registers, self.operands = text, registers, operands
         self.calls, self.system = calls, system
 
@@ -63,17 +70,17 @@ class Landings:
         env["%at_once"] = e.truncate(e.binary("lshr", both, "32", 64), 64, 32)
         in_cta = e.binary("sub", "%thread", e.binary("mul", "%slot", "%threads", 64), 64)
         lanes = LANES * effect.warps
-        own = e.binary("and", in_cta, str(lanes - 1), 64)
-        first = e.binary("sub", "%thread", own, 64)
-        env["%own"] = e.truncate(own, 64, 32)
-        wanted = set().union(*(asked(v) for result in op.plan.meaning.results for v in result.values))
+        lane_index = e.binary("and", in_cta, str(lanes - 1), 64)
+        first = e.binary("sub", "%thread", lane_index, 64)
+        env["%own"] = e.truncate(lane_index, 64, 32)
+        needed = set().union(*(variables_of(v) for result in op.plan.meaning.results for v in result.values))
         for i in range(lanes):
             lane = e.binary("add", first, str(i), 64)
             name, *more = lane_words(i, 1 + len(effect.more))
-            if name in wanted:
+            if name in needed:
                 env[name] = self._word("value", lane)
             for k, another in enumerate(more):
-                if another in wanted:
+                if another in needed:
                     env[another] = e.emit(f"load i64, ptr {self.text.more_at('learned_words', lane, k)}")
         return env
 
@@ -86,7 +93,7 @@ class Blocks:
 
     def __init__(
         self,
-        text: Text,
+        text: FunctionText,
         registers: Registers,
         computing: Computing,
         acting: Acting,

@@ -26,7 +26,7 @@ from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import END, SIZE, Stack
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import Call
 from ptxspec.terms.lowering import Lowering
@@ -45,7 +45,7 @@ class Callee(NamedTuple):
     among: tuple[str, ...] = ()
 
 
-class Opened(NamedTuple):
+class OpenedFrame(NamedTuple):
     """A new frame: where it begins, what of the thread's stack is in use then, where the frame ends, and the bytes behind what
     the function itself has."""
 
@@ -55,10 +55,10 @@ class Opened(NamedTuple):
     beyond: int
 
 
-class Calls:
+class CallEmitter:
     """Opens a frame, and closes it."""
 
-    def __init__(self, text: Text, registers: Registers, stack: Stack, arguments: Arguments, edges: Edges):
+    def __init__(self, text: FunctionText, registers: Registers, stack: Stack, arguments: Arguments, edges: Edges):
         self.text, self.registers, self.stack = text, registers, stack
         self.arguments, self.edges = arguments, edges
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
@@ -134,8 +134,8 @@ class Calls:
             assert isinstance(effect.function, Int)
             address = lowering.low(effect.function, 64)
             known = [(self.program.functions[n], way, sizes[n]) for n, way in ways.items()]
-            begins, size, found = self._among(address, known)
-            self.text.check(found, address, index)
+            begins, size, exists = self._among(address, known)
+            self.text.check(exists, address, index)
             return Callee(begins, size, call.signature.parameters, address, tuple(ways))
         if call.function not in ways:
             return None
@@ -145,29 +145,29 @@ class Calls:
     def _among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
         """What stands beside `value` in a list, and whether it is there."""
         e = self.emitter
-        first = second = "0"
-        found = "false"
-        for number, one, two in ways:
+        begins = size = "0"
+        exists = "false"
+        for number, way, length in ways:
             here = e.compare("eq", value, str(number), 64)
-            first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
-            found = e.logic("or", found, here)
-        return first, second, found
+            begins, size = e.select(here, way, begins, 64), e.select(here, length, size, 64)
+            exists = e.logic("or", exists, here)
+        return begins, size, exists
 
-    def _open(self, op: Op, index: int, callee: Callee, saved: list[str]) -> Opened:
+    def _open(self, op: Op, index: int, callee: Callee, saved: list[str]) -> OpenedFrame:
         """Where the frame of a call begins, for which there must be room."""
         assert op.call is not None
         e = self.emitter
-        own = self.own_size(index)
-        self.trust_frame(self.registers.read(FRAME), own)
+        caller_size = self.own_size(index)
+        self.trust_frame(self.registers.read(FRAME), caller_size)
         self.trust_depth(self.registers.read(DEPTH))
         beyond = passed_beyond(self.kernel, op.call)
         given = {"%frame": self.registers.read(FRAME), "%end": self.registers.read(ENDS) if self.moves else "0"}
-        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, own, END, self.moves), 64)
+        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, caller_size, END, self.moves), 64)
         used = e.binary("add", self.registers.read(DEPTH), str(kept_bytes(self.kernel, saved)), 64)
         sized = {"%frame": frame, "%size": callee.size}
         end = Lowering(e, sized).low(self.page.end_of_frame(FRAME_AT, SIZE, beyond), 64)
         self.text.check(self.stack.has_room({"%end": end}, END, used), "0", index, ROOM)
-        return Opened(frame, used, end, beyond)
+        return OpenedFrame(frame, used, end, beyond)
 
     def _save(self, saved: list[str], used: str) -> None:
         """Put registers on the stack, and over them the block that the return goes to."""
@@ -196,13 +196,13 @@ class Calls:
         results = self.arguments.left(formals, frame, calls(kernel, op) if call.function is None else None)
         ended = registers.read(ENDS) if self.moves else ""
         self._restore(saved, used)
-        own = self._close(frame, ended, index)
-        self.trust_frame(own, self.own_size(index))
-        registers.put(FRAME, own)
+        caller_frame = self._close(frame, ended, index)
+        self.trust_frame(caller_frame, self.own_size(index))
+        registers.put(FRAME, caller_frame)
         registers.put(DEPTH, e.binary("sub", used, str(kept), 64))
         for operand, result, formal in zip(call.results, results, formals, strict=True):
             assert isinstance(operand, tree.Name)
-            self.arguments.give(operand.text, result, formal, own)
+            self.arguments.give(operand.text, result, formal, caller_frame)
 
     def _restore(self, saved: list[str], used: str) -> None:
         """Take registers from the stack."""
@@ -220,10 +220,10 @@ class Calls:
                 0, self.own_size(index), 0, False
             )  # wherever the caller's lies: a claim of the page
             return self.emitter.binary("sub", frame, str(apart), 64)
-        own = self.registers.read(FRAME)
+        caller = self.registers.read(FRAME)
         self.registers.put(BEGINS, self.registers.read(BEGINS))
         self.registers.put(ENDS, self.registers.read(ENDS))
         self.text.trust_at_most("the end of the stack", ended, self.text.frames_size)
         self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
         self.stack.cut(self.registers.read(ENDS), ended)
-        return own
+        return caller

@@ -9,14 +9,14 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import RETURNED
 from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import ending
-from ptxspec.machine.native.calls import Calls
+from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.lists import Lists
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers
 from ptxspec.machine.native.system_calls import SystemCalls
-from ptxspec.machine.native.text import Text
-from ptxspec.machine.program import Given, fixed, given, requested
+from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.program import ArrivalOperands, arrival_operands, constant_arrival, image_request
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import (
@@ -41,7 +41,7 @@ from ptxspec.terms.lowering import Lowering
 class Waiting:
     """Where a thread waits: for others, for images, or for the system."""
 
-    def __init__(self, text: Text, operands: Operands, lists: Lists, edges: Edges):
+    def __init__(self, text: FunctionText, operands: OperandEmitter, lists: Lists, edges: Edges):
         self.text, self.operands, self.lists, self.edges = text, operands, lists, edges
 
     def pause(self, op: Op, effect: Pause) -> None:
@@ -49,14 +49,14 @@ class Waiting:
         text = self.text
         lowering = Lowering(text.emitter, self.operands.environment(op))
         if isinstance(effect, ImageAccess):
-            for i, word in enumerate(requested(effect)):
+            for i, word in enumerate(image_request(effect)):
                 text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.asked_at('request', i)}")
         if isinstance(effect, Collective):
             for k, word in enumerate(effect.more):
                 place = text.more_at("words", "%thread", k)
                 text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {place}")
-        if fixed(text.program, op) is None:
-            for field, term in zip(Given._fields, given(effect), strict=True):
+        if constant_arrival(text.program, op) is None:
+            for field, term in zip(ArrivalOperands._fields, arrival_operands(effect), strict=True):
                 text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%thread', 8)}")
         self.wait()
 
@@ -74,12 +74,12 @@ class Endings:
 
     def __init__(
         self,
-        text: Text,
+        text: FunctionText,
         registers: Registers,
         homes: Homes,
-        operands: Operands,
+        operands: OperandEmitter,
         edges: Edges,
-        calls: Calls,
+        calls: CallEmitter,
         system: SystemCalls,
         waiting: Waiting,
     ):

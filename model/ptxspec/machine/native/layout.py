@@ -8,7 +8,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
 from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
 from ptxspec.machine.native.context import bits_of
-from ptxspec.machine.program import Program, more_words
+from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import unchanging
 from ptxspec.terms.effects import Pause
 from ptxspec.terms.types import Type
@@ -28,7 +28,7 @@ class Layout:
     """Where what a kernel works on lies, for so many threads: a row a register, and a row a special register that does not
     change."""
 
-    def __init__(self, program: Program, capacity: int, spread: bool):
+    def __init__(self, program: KernelProgram, capacity: int, spread: bool):
         #: whether several threads of the host run it at the same time
         self.spread = spread
         self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
@@ -66,10 +66,10 @@ class Layout:
                 {BEGINS, ENDS} if stack_moves(self.program.kernel) else set()
             )
         op = code[block.finishes]
-        found = set(registers_written(op))
+        registers = set(registers_written(op))
         if op.call is not None:
-            found |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
-        return found
+            registers |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
+        return registers
 
     def type_of(self, home: str) -> Type:
         """The type of the register that lies in a home, by the home's name."""

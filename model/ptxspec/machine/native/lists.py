@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 
 
 class Lists:
     """Puts the thread into one of them."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: FunctionText):
         self.text = text
 
     def append(self, which: str) -> None:
@@ -22,8 +22,8 @@ class Lists:
         )
         start = e.binary("mul", which, str(text.layout.capacity), 64)
         slot = text.at("lists", e.binary("add", start, standing, 64), 4)
-        own = f"%{text.label('own')}"
-        text.lines.append(f"  {own} = trunc i64 %thread to i32\n  store i32 {own}, ptr {slot}")
+        number = f"%{text.label('own')}"
+        text.lines.append(f"  {number} = trunc i64 %thread to i32\n  store i32 {number}, ptr {slot}")
         if text.program.clustered:
             self._count_ended(which)
 

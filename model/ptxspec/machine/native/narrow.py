@@ -19,9 +19,9 @@ from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import Computing
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.lists import Lists
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers, Rows
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms import masked_logic
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import LOOP_HINT, Emitter
@@ -41,7 +41,7 @@ class Tile:
     """What a loop reads and leaves of some threads: a row a register, an element a thread; then which threads are still in the
     loop, and how often they have gone through it."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: FunctionText):
         self.text = text
         #: where each row begins, and what it holds
         self.rows: dict[str, tuple[int, Type]] = {}
@@ -89,7 +89,7 @@ class Narrow:
 
     def __init__(self, layout: Layout, number: int, needs: set[str]):
         self.layout, self.number = layout, number
-        text = self.text = Text(layout, needs)
+        text = self.text = FunctionText(layout, needs)
         self.kernel, self.emitter, self.lines = text.kernel, text.emitter, text.lines
         text.enter_block(number)
         block = text.block
@@ -104,7 +104,7 @@ class Narrow:
         self.tile = self._tile()
         self.registers = Registers(text, self.tile)
         self.rows, self.lists = Rows(text), Lists(text)
-        self.computing = Computing(text, self.registers, Operands(text, self.registers))
+        self.computing = Computing(text, self.registers, OperandEmitter(text, self.registers))
 
     def _tile(self) -> Tile:
         layout, tile = self.layout, Tile(self.text)
@@ -151,8 +151,8 @@ class Narrow:
         for name, (_, type) in self.tile.rows.items():
             if name in (_ACTIVE, _ROUNDS):
                 continue
-            own = self.rows.at(name) if name in self.kernel.registers else self.rows.special_at(name)
-            self.tile.store(name, "%g", self.emitter.emit(f"load i{bits_of(type)}, ptr {own}"))
+            cell = self.rows.at(name) if name in self.kernel.registers else self.rows.special_at(name)
+            self.tile.store(name, "%g", self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}"))
         self.tile.store(_ACTIVE, "%g", "1")
         self.tile.store(_ROUNDS, "%g", "0")
         return self.lines[:]

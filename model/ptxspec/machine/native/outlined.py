@@ -11,7 +11,7 @@ from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import OWN, llvm_type
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.layout import Layout
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.effects import Access
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -46,12 +46,14 @@ class Outlined:
             needs: set[str] = set()
             emitter = Emitter(lines, needs, self.layout.program.profile.compiled)
             taken = {v.attrs[0]: (f"%a{i}", f"i{v.attrs[1]}") for i, (_, v, _) in enumerate(values_of(op))}
-            lowering = Lowering(emitter, {name: own for name, (own, _) in taken.items()})
-            found = [lowering.truth(v) if type.kind == "pred" else lowering.low(v, type.width) for _, type, v in values]
-            for i, (value, (_, type, _)) in enumerate(zip(found, values, strict=True)):
+            lowering = Lowering(emitter, {name: parameter for name, (parameter, _) in taken.items()})
+            outputs = [
+                lowering.truth(v) if type.kind == "pred" else lowering.low(v, type.width) for _, type, v in values
+            ]
+            for i, (value, (_, type, _)) in enumerate(zip(outputs, values, strict=True)):
                 before = "undef" if i == 0 else f"%given{i - 1}"
                 lines.append(f"  %given{i} = insertvalue {returned(op)} {before}, {llvm_type(type)} {value}, {i}")
-            parameters = ", ".join(f"{kind} {own}" for own, kind in taken.values())
+            parameters = ", ".join(f"{kind} {parameter}" for parameter, kind in taken.values())
             body = (
                 f"({parameters}) noinline {{\n"
                 + "\n".join(lines)
@@ -91,7 +93,7 @@ def returned(op: Op) -> str:
 
 def _access(layout: Layout, space: str, size: int, write: bool, into: Collection[str], needs: set[str]) -> str:
     """The parameters and the body of the function that checks one kind of access."""
-    text = Text(layout, needs)
+    text = FunctionText(layout, needs)
 
     def check(condition: str, address: str, index: int, why: int | str = OWN) -> None:
         """Go on if the condition holds; the caller says what is wrong otherwise."""

@@ -7,13 +7,13 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.native.arguments import Arguments
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 
 
 class SystemCalls:
     """What a thread asks the system with, and what it is answered."""
 
-    def __init__(self, text: Text, registers: Registers, arguments: Arguments):
+    def __init__(self, text: FunctionText, registers: Registers, arguments: Arguments):
         self.text, self.registers, self.arguments = text, registers, arguments
 
     def ask(self, op: Op) -> None:

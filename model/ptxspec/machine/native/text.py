@@ -19,7 +19,7 @@ WRONG = -3
 _BETWEEN = Block(0, 0, None, None)
 
 
-class Text:
+class FunctionText:
     """The lines of one function, the block and the instruction that they have come to, and the ways to form pointers and to
     check."""
 
@@ -71,14 +71,14 @@ class Text:
     ) -> str:
         """The pointer to `size` bytes of one of the host's arrays (one unit, if that is not said), `index` units of so many bytes
         from its beginning. `base` and `length` are those of a part of the array."""
-        wanted = unit if size is None else size
+        count = unit if size is None else size
         text = hosts.pointer(
-            self.layout.checked, array, base or f"%{array}", index, unit, wanted, length or f"%{array}_bytes", self.op
+            self.layout.checked, array, base or f"%{array}", index, unit, count, length or f"%{array}_bytes", self.op
         )
-        found = self.emitter.emit(text)
-        if isinstance(wanted, int):
-            self.held[found] = max(wanted, self.held.get(found, 0))
-        return found
+        pointer = self.emitter.emit(text)
+        if isinstance(count, int):
+            self.held[pointer] = max(count, self.held.get(pointer, 0))
+        return pointer
 
     def element_of(self, pointer: str, index: int, unit: int) -> str:
         """The pointer to an element of what a pointer was formed for."""

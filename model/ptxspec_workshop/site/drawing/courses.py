@@ -48,7 +48,7 @@ def lines_of(wanted: Asked, threads: int) -> list[Line]:
     found, first, left = run(wanted, threads, registers(wanted.text))
     lines = [text for _, text in wanted.lines]
     ran: dict[int, list[int]] = {}
-    for one in found.ran:
+    for one in found.executed:
         for index in range(one.start, one.end):
             ran.setdefault(found.lines[index] - first, []).append(one.thread)
     told = []
@@ -107,7 +107,7 @@ def stays(found: Course, unit: int) -> dict[int, list[Stay]]:
     of them has come to where they wait until all of them may go on, which is not yet their turn."""
     told: dict[int, list[Stay]] = {}
     waiting: set[int] = set()
-    for one in found.ran:
+    for one in found.executed:
         for number in [n for n in waiting if not any(thread // unit == n for thread in one.waiting)]:
             told[number].append(Stay("waits", told[number][-1].end, one.step))
             waiting.remove(number)
@@ -127,7 +127,7 @@ def arrivals(
 ) -> dict[int, list[Arrival]]:
     """For each unit when it comes to the instructions whose text begins with one of the words."""
     told: dict[int, list[Arrival]] = {}
-    for one in found.ran:
+    for one in found.executed:
         for index in range(one.start, one.end):
             number = found.lines[index] - first
             text = lines[number] if 0 <= number < len(lines) else ""
@@ -148,7 +148,7 @@ def drawn_course(wanted: Asked) -> list[Panel]:
     threads, unit = int(wanted.one("threads")), contracts.warps().LANES
     found, first, _ = run(wanted, threads)
     lines = [text for _, text in wanted.lines]
-    total = max(one.step + one.end - one.start for one in found.ran)
+    total = max(one.step + one.end - one.start for one in found.executed)
     met = arrivals(found, lines, first, unit, ("bar.", "barrier."))
     canvas, left = Canvas(), MARGIN + 50
     scale = (WIDTH - MARGIN - left) / total

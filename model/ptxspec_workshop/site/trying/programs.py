@@ -10,7 +10,7 @@ from typing import Any
 
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
-from ptxspec.machine.leaving import Left, shape
+from ptxspec.machine.leaving import LeftRegisters, shape
 from ptxspec.query.values import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
@@ -77,7 +77,7 @@ def _told(text: str, ran: Ran) -> dict[str, Any]:
     }
 
 
-def _label(one: Left, several: bool, block: Sequence[int]) -> str:
+def _label(one: LeftRegisters, several: bool, block: Sequence[int]) -> str:
     """A thread's coordinates: one number, where the others are zero everywhere."""
     own = str(one.thread[0]) if tuple(block[1:]) == (1, 1) else str(one.thread)
     cta = str(one.cta[0]) if one.cta[1:] == (0, 0) else str(one.cta)
@@ -88,7 +88,7 @@ def _register(name: str, type: Type, bits: Any) -> dict[str, Any]:
     return {"name": name, "type": _name(type), "readings": labelled(bits, type, type.width)}
 
 
-def _column(name: str, type: Type, threads: Sequence[Left]) -> dict[str, Any]:
+def _column(name: str, type: Type, threads: Sequence[LeftRegisters]) -> dict[str, Any]:
     return {"name": name, "type": _name(type), "values": [_own(one.registers[name], type) for one in threads]}
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ptxspec.machine.driver import inventory
-from ptxspec.machine.known import Known
+from ptxspec.machine.known import KernelTables
 from ptxspec.machine.native.context import CONTEXT, FIELD
 
 #: each array begins where a line of a processor's cache does
 LINE = 64
-#: bytes of a room that is kept from launch to launch, at most
+#: bytes of a worker's arrays that are kept from launch to launch, at most
 KEPT = 1 << 23
 
 
@@ -21,40 +21,40 @@ def address_of(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def lies(context: np.ndarray, name: str, array: np.ndarray) -> None:
+def set_array(context: np.ndarray, name: str, array: np.ndarray) -> None:
     """Let an array be where machine code finds it by a context."""
     context[FIELD[name]], context[FIELD[f"{name}_bytes"]] = address_of(array), array.nbytes
 
 
-class Room:
+class WorkerArrays:
     """The arrays of one launch, or of one worker of it: those of the driver in one piece of memory, and others."""
 
     def __init__(
         self, type: np.dtype, bytes_of: Mapping[str, int], known: Mapping[str, np.ndarray], context: np.ndarray
     ):
-        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `known` are arrays of all rooms,
+        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `known` are arrays of all workers,
         of which the context tells already."""
         self._piece = np.zeros(type.itemsize, np.uint8)
         record = np.ndarray((), type, self._piece)
-        own = {name: record[name] for name in type.names or ()}
-        own |= {name: np.zeros(size, np.uint8) for name, size in bytes_of.items()}
+        arrays = {name: record[name] for name in type.names or ()}
+        arrays |= {name: np.zeros(size, np.uint8) for name, size in bytes_of.items()}
         self._context = context.copy()
-        for name, array in own.items():
-            lies(self._context, name, array)
-        self._arrays = {**own, **known}
+        for name, array in arrays.items():
+            set_array(self._context, name, array)
+        self._arrays = {**arrays, **known}
 
     def begun(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the others of the room are as
+        """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the worker's others are as
         the last launch left them."""
         self._piece[:] = 0
         return self._context.copy(), dict(self._arrays)
 
 
-class Frame:
-    """Launches of one shape: their rooms, and what is known of the kernel, which is there once, since nobody writes it."""
+class ArrayPool:
+    """Arrays for the launches of one shape: those of each worker, and the kernel's tables, which exist once, since nobody writes them."""
 
-    def __init__(self, shape: inventory.Shape, threads: int, known: Known, bytes_of: Mapping[str, int]):
-        """`threads` is how many a CTA has, `bytes_of` how long the arrays of a room are that the driver does not touch."""
+    def __init__(self, shape: inventory.MachineShape, threads: int, known: KernelTables, bytes_of: Mapping[str, int]):
+        """`threads` is how many a CTA has, `bytes_of` how long those arrays are that the driver does not touch."""
         self._known = {"slot_of": np.arange(shape.threads, dtype=np.int64) // threads}
         fields, end = {}, LINE
         for name, column in inventory.columns().items():
@@ -72,14 +72,14 @@ class Frame:
         for name, number in known.numbers.items():
             self._context[FIELD[name]] = number
         for name, array in self._known.items():
-            lies(self._context, name, array)
-        self._rooms: dict[int, Room] = {}
+            set_array(self._context, name, array)
+        self._workers: dict[int, WorkerArrays] = {}
 
-    def room(self, worker: int) -> Room:
-        """The room of a launch's worker. One launch at a time has it."""
-        room = self._rooms.get(worker)
-        if room is None:
-            room = Room(self._type, self._bytes_of, self._known, self._context)
+    def arrays(self, worker: int) -> WorkerArrays:
+        """The arrays of a launch's worker. One launch at a time has them."""
+        arrays = self._workers.get(worker)
+        if arrays is None:
+            arrays = WorkerArrays(self._type, self._bytes_of, self._known, self._context)
             if self._type.itemsize + sum(self._bytes_of.values()) <= KEPT:
-                self._rooms[worker] = room
-        return room
+                self._workers[worker] = arrays
+        return arrays
