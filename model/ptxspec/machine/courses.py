@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ptxspec.machine.driver.codes import NOWHERE
+from ptxspec.machine.driver.codes import NOT_WAITING
 from ptxspec.machine.flow import Block
 from ptxspec.machine.module import Module
 from ptxspec.terms.effects import ClusterWait, Collective, Wait
@@ -39,7 +39,7 @@ def course(module: Module, name: str, text: str, block: int, args: Sequence[Any]
 
     def seen(m: Any, thread: int, block: Block, step: int) -> None:
         came = (m.blocks + 1) * m.capacity
-        waiting = {i for i in range(m.resident_threads) if m.held[i] != NOWHERE}
+        waiting = {i for i in range(m.resident_threads) if m.wait_state[i] != NOT_WAITING}
         waiting |= set(m.lists[came : came + m.counts[m.blocks + 1]])
         executed.append(ExecutedBlock(thread, step, block.start, block.end, block.finishes, frozenset(waiting)))
 

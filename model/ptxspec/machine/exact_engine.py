@@ -25,13 +25,13 @@ from ptxspec.machine.call_graph import (
 from ptxspec.machine.counting import Counters, counter_of, counters
 from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
-from ptxspec.machine.driver.places import LANES, put
+from ptxspec.machine.driver.places import LANES, enqueue
 from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
 from ptxspec.machine.flow import Block, names_read
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.known import KernelTables, kernel_tables
+from ptxspec.machine.kernel_tables import KernelTables, kernel_tables
 from ptxspec.machine.memory import LaunchMemory, Place
 from ptxspec.machine.operations import extent_of
 from ptxspec.machine.program import (
@@ -39,7 +39,6 @@ from ptxspec.machine.program import (
     REQUEST,
     KernelProgram,
     arrival_operands,
-    asks_host,
     call_target,
     check_demand,
     check_end,
@@ -234,7 +233,7 @@ class ExactRun:
         for name, taken in inventory.steps().items():
             setattr(m, name, inventory.scripted_step(*taken, m))
         m.threads_run, m.begin, m.end_batch, m.capacity = self.threads_run, self.begin, self.end_batch, slots * threads
-        rows = slots * threads if asks_host(self.program) else 0
+        rows = slots * threads if self.program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         return m
 
@@ -334,7 +333,7 @@ class ExactRun:
                 following = count
             stops = following in (WAITS, count) or chosen
             if stops or ends(number, following, following in self.narrow, took, m.turn_length):
-                put(m, thread, count + 1 if following == WAITS else following)
+                enqueue(m, thread, count + 1 if following == WAITS else following)
                 if following == count:
                     self.ended(thread)
                 return took

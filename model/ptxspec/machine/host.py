@@ -79,7 +79,7 @@ class Host(NamedTuple):
                     self.limits.at_batch(worker, running.get("first"))
                     self.limits.check()
                     self.limits.went_on(worker, steps, running.get("ended"))
-                    running.set("pause_at", steps + running.get("extra") + self.limits.pause)
+                    running.set("pause_at", steps + running.get("extra_cost") + self.limits.pause)
                 case codes.RENEW:
                     self.limits.at_batch(worker, running.get("first"))
                     self.limits.check()
@@ -102,7 +102,7 @@ class Host(NamedTuple):
                 case codes.MISUSE:
                     raise self._misuse(running, *misuse(running, self._described))
                 case codes.STUCK:
-                    raise self._misuse(running, *stuck(running, self.program.roles, self.extents, self._described))
+                    raise self._misuse(running, *stuck(running, self.extents, self._described))
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
@@ -127,7 +127,7 @@ class Host(NamedTuple):
 
     def _serve(self, running: Running) -> None:
         """Let the images and the system answer those threads that ask them, instruction by instruction, and thread by thread."""
-        threads = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
+        threads = np.sort(running.column("requesters")[: running.get("requests")].astype(np.int64))
         at = running.column("waits_at")[threads]
         for op in np.unique(at).tolist():
             waiters = threads[at == op]

@@ -11,7 +11,6 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.engine import Running
-from ptxspec.machine.roles import Roles
 
 #: the rule, a note, and the thread and instruction at which it is reported
 Report = tuple[str, str, int, int]
@@ -61,25 +60,25 @@ def misuse(running: Running, describe: Describe) -> Report:
     return rule, notes[rule], thread, op
 
 
-def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) -> Report:
+def stuck(running: Running, extents: Extents, describe: Describe) -> Report:
     """Of threads that wait, where nothing can run any more."""
-    held = running.column("held")[: running.get("resident_threads")]
+    held = running.column("wait_state")[: running.get("resident_threads")]
     ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
         : running.column("counts")[running.get("blocks")]
     ]
-    threads = np.flatnonzero(held == codes.IN_GROUP)
+    threads = np.flatnonzero(held == codes.MASKED_GROUP)
     if len(threads):
-        return _stuck_warp(running, roles, extents, threads, describe)
-    threads = np.flatnonzero(held == codes.TOGETHER)
+        return _stuck_warp(running, extents, threads, describe)
+    threads = np.flatnonzero(held == codes.ALL_LANES)
     if len(threads):
         return _stuck_together(running, describe, int(threads[0]))
-    threads = np.flatnonzero(held == codes.WITH_WARPS)
+    threads = np.flatnonzero(held == codes.WARP_GROUP)
     if len(threads):
         return _stuck_warps(running, extents, threads, describe)
-    for where, report in ((codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
+    for where, report in ((codes.CTA_BARRIER, _stuck_cta), (codes.CLUSTER_BARRIER, _stuck_cluster)):
         threads = np.flatnonzero(held == where)
         if len(threads):
-            return report(running, roles, extents, threads, np.asarray(ended, np.int64))
+            return report(running, extents, threads, np.asarray(ended, np.int64))
     raise AssertionError("nobody waits who could be stuck")
 
 
@@ -115,7 +114,7 @@ def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
     queue = queue[queue.index(thread) :] if thread in queue else []
     by_instruction: dict[int, int] = {}
     for mate in mates:
-        if int(running.column("held")[mate]) != codes.NOWHERE or mate in queue:
+        if int(running.column("wait_state")[mate]) != codes.NOT_WAITING or mate in queue:
             op = int(running.column("waits_at")[mate])
             by_instruction[op] = by_instruction.get(op, 0) | 1 << mate - first
     return by_instruction
@@ -146,12 +145,13 @@ def _stuck_together(running: Running, describe: Describe, thread: int) -> Report
     return "aligned", f"{_whereabouts(running, describe, thread)}, and nothing else can run", thread, op
 
 
-def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, describe: Describe) -> Report:
+def _stuck_warp(running: Running, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits for whom in a warp."""
     named, at = given(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
     warp, lane = threads // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
-    meets = np.where(roles.converged[at], at + len(roles.kind), roles.kind[at])  # what tells groups apart
+    spelling, converged = running.column("spelling"), running.column("converged")
+    meets = np.where(converged[at], at + len(spelling), spelling[at])  # what tells groups apart
     mates = (warp == warp[0]) & (meets == meets[0])
     came = mates & (named == named[0])
     bits = int(np.bitwise_or.reduce(np.int64(1) << lane[came]))
@@ -164,7 +164,7 @@ def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, 
     return "stuck warp", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Report:
+def _stuck_cta(running: Running, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who waits where in a CTA."""
     at = running.column("waits_at")[threads]
     numbers, named = (given(running, name, threads) for name in ("number", "named"))
@@ -182,7 +182,7 @@ def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, e
     return "stuck barrier", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Report:
+def _stuck_cluster(running: Running, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who does not arrive in a cluster."""
     kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]

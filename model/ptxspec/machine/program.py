@@ -17,8 +17,8 @@ from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_cloc
 from ptxspec.machine.memory import check_alignment, is_of_threads
 from ptxspec.machine.operations import AsynchronousUse, asynchronous_use
 from ptxspec.machine.overruns import Overruns
-from ptxspec.machine.roles import Roles
 from ptxspec.machine.special import variables_of
+from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Update, Wait
 from ptxspec.terms.exact import evaluate
@@ -43,7 +43,10 @@ class KernelProgram(NamedTuple):
     """whether it runs in clusters of more than one CTA"""
     owned: bool
     """whether it may reach memory that the caller owns"""
-    roles: Roles
+    accesses_images: bool
+    """whether it asks textures or surfaces for anything"""
+    asks_host: bool
+    """whether it asks textures, surfaces or the system for anything"""
     overruns: dict[int, str] = {}
     """the accesses that leave the variable which their address is formed from, and what is said of each"""
     spreads: bool = False
@@ -107,6 +110,7 @@ def program(
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes[spaces().SIZED_AT_LAUNCH], without_size)
     bases = {spaces().OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
+    accesses_images = any(isinstance(op.plan.meaning.effect, ImageAccess) for op in kernel.code)
     ready = KernelProgram(
         kernel,
         FlowGraph(kernel, chosen, observed),
@@ -115,7 +119,8 @@ def program(
         function_addresses(checked),
         clustered,
         owned,
-        Roles(kernel),
+        accesses_images,
+        accesses_images or any(system_function(kernel, op) is not None for op in kernel.code),
     )
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
@@ -195,11 +200,6 @@ def check_end(end: int, least: int, most: int) -> None:
         raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
 
 
-def asks_host(program: KernelProgram) -> bool:
-    """Whether a kernel asks textures, surfaces or the system for anything."""
-    return bool(program.roles.asks.any())
-
-
 def may_spread(program: KernelProgram) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
     clock, initiates no asynchronous operation, what it updates is one word at a time and no object, and nobody chooses whose turn
@@ -207,14 +207,14 @@ def may_spread(program: KernelProgram) -> bool:
     code = program.kernel.code
     updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
     alone = all(e.count == 1 and e.type.width <= 64 and not e.conditions for e in updates)
-    if not alone or program.flow.chosen or asks_host(program) or program.asynchronous:
+    if not alone or program.flow.chosen or program.asks_host or program.asynchronous:
         return False
     return not any(reads_clock(op) for op in code)
 
 
 def resident(program: KernelProgram) -> int:
     """How many of a kernel's threads are resident at once."""
-    return contracts.limits().resident_threads(bool(program.roles.is_image.any()), program.clustered)
+    return contracts.limits().resident_threads(program.accesses_images, program.clustered)
 
 
 def state_bytes(program: KernelProgram) -> int:
@@ -227,7 +227,7 @@ def state_bytes(program: KernelProgram) -> int:
     if stack_moves(kernel):
         local += kernel.sizes[spaces().OF_FRAMES]
     calls = contracts.functions().STACK if kernel.functions else 0
-    requests = 8 * (REQUEST + ANSWER) if asks_host(program) else 0
+    requests = 8 * (REQUEST + ANSWER) if program.asks_host else 0
     special = 8 * len(program.flow.special)
     given = 2 * 8 * more_words(program)
     return registers + local + calls + requests + special + given + 4 * len(program.flow.blocks) + 8 * WORDS

@@ -35,7 +35,7 @@ def chosen_turns(m: DriverMachine, limit: int) -> int:
             code = turn_of(m, place)
         if code:
             return code
-        if m.counts[m.blocks + 1] > 0 or m.counts[m.blocks] > m.seen_to_end:
+        if m.counts[m.blocks + 1] > 0 or m.counts[m.blocks] > m.ends_noted:
             return OUT
     return OUT
 
@@ -66,6 +66,6 @@ def turn_of(m: DriverMachine, place: int) -> int:
         m.lists[start + i] = m.lists[start + i + 1]
     m.choices[m.noted] = thread
     m.noted = m.noted + 1
-    m.last = block
+    m.last_block = block
     m.scratch[0] = thread
     return m.threads_run(block, 1, NO_LIMIT)

@@ -17,22 +17,22 @@ from ptxspec.machine.driver import (
     turns,
     warp_collectives,
 )
-from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE, CHOICES
+from ptxspec.machine.driver.codes import CHOICES
 from ptxspec.machine.driver.scripted_steps import scripted
-from ptxspec.machine.roles import Roles
 from ptxspec.terms.steps import Step
 
 #: every function of the driver
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    places.put, places.ready, places.hold, places.let_go, places.fault, cta_barriers.cta_arrive,
-    cta_barriers.cta_together, cta_barriers.cta_release, cta_barriers.cta_lose, cluster_barriers.cluster_arrive,
+    places.enqueue, places.make_ready, places.begin_wait, places.end_wait, places.fault, cta_barriers.cta_arrive,
+    cta_barriers.cta_arrive_together, cta_barriers.cta_release, cta_barriers.cta_lose, cluster_barriers.cluster_arrive,
     cluster_barriers.cluster_release, cluster_barriers.cluster_lose, warp_collectives.warp_arrive,
-    warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.give_at_warp,
-    warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
-    warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.warps_together,
-    arrivals.ends, arrivals.end, turns.turns, turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of,
-    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of,
-    grid.of_whole_warps, grid.settle,
+    warp_collectives.group_place, warp_collectives.release_group, warp_collectives.resume_later,
+    warp_collectives.give_to_warp, warp_collectives.warp_lose, warp_collectives.release_unmasked, warp_collectives.warp_of,
+    warp_collectives.release_resuming, warp_collectives.release_place, arrivals.arrive, arrivals.execute,
+    arrivals.execute_together, arrivals.warps_arrive_together, arrivals.note_ends, arrivals.thread_ended, turns.turns,
+    turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.begin_batch, grid.reset,
+    grid.last_step, grid.budget, grid.collect_arrivals, grid.next_batch, grid.consecutive_arrivals, grid.in_whole_warps,
+    grid.release_waiters,
 )  # fmt: skip
 
 
@@ -113,39 +113,24 @@ def columns() -> dict[str, ArrayLayout]:
     def a_group(s: MachineShape) -> int:
         return s.warps * lanes_in_warp
 
-    def an_op(s: MachineShape) -> int:
-        return s.ops
-
+    of_thread = (
+        "number", "named", "value", "waits_at", "link", "wait_state", "unmasked", "resuming", "requesters",
+    )  # fmt: skip
+    of_instruction = (
+        "resume", "waits_for", "waits", "reduces", "patient", "converged", "aligned", "whole", "warps", "spelling", "price_of",
+        "fixed", "fixed_number", "fixed_named", "fixed_value",
+    )  # fmt: skip
     counted: dict[str, Callable[[MachineShape], int]] = {
-        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_thread),
+        **dict.fromkeys(of_thread, a_thread),
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.threads + lanes_in_warp),
         "words": lambda s: s.threads * s.more_words,
         "learned_words": lambda s: (s.threads + lanes_in_warp) * s.more_words,
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
-        **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
-        **dict.fromkeys(
-            (
-                "resume",
-                "whom",
-                "stays",
-                "reduces",
-                "patient",
-                "converged",
-                "aligned",
-                "whole",
-                "warps",
-                "spelling",
-                "price_of",
-                "fixed",
-                "fixed_number",
-                "fixed_named",
-                "fixed_value",
-            ),
-            an_op,
-        ),
-        **dict.fromkeys(("in_use_of", "gone"), lambda s: s.ctas),
-        **dict.fromkeys(("earliest", "groups_in", "meeting_at"), lambda s: s.warps),
+        **dict.fromkeys(("group_kind", "group_mask", "group_head", "released_lanes", "released_at"), a_group),
+        **dict.fromkeys(of_instruction, lambda s: s.ops),
+        **dict.fromkeys(("barriers_in_use", "gone"), lambda s: s.ctas),
+        **dict.fromkeys(("earliest", "group_count", "aligned_at"), lambda s: s.warps),
         "counts": lambda s: s.blocks + 2,
         "landing": lambda s: s.blocks,
         "cluster_head": lambda s: s.clusters,
@@ -166,29 +151,6 @@ def columns() -> dict[str, ArrayLayout]:
     layouts["lists"] = ArrayLayout(4, lambda s: (s.blocks + 2) * s.threads)
     layouts["scratch"] = ArrayLayout(4, a_thread)
     return layouts
-
-
-def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> dict[str, list[int]]:
-    """What the machine knows of each instruction: at which block threads go on that wait there, whom they meet, and how.
-    `prices` are those of a thread that waits, of one that asks an image, and of one that asks the system."""
-    waiting, image, system = prices
-    whom = [
-        AT_CTA if cta else AT_CLUSTER if cluster else ASKS if asks else AT_PLACE
-        for cta, cluster, asks in zip(roles.of_cta, roles.of_cluster, roles.asks, strict=True)
-    ]
-    return {
-        "resume": resumes,
-        "whom": whom,
-        "stays": roles.waits.astype(int).tolist(),
-        "reduces": roles.counts.astype(int).tolist(),
-        "patient": roles.patient.astype(int).tolist(),
-        "converged": roles.converged.astype(int).tolist(),
-        "aligned": roles.aligned.astype(int).tolist(),
-        "whole": roles.whole.astype(int).tolist(),
-        "warps": roles.warps.tolist(),
-        "spelling": roles.kind.tolist(),
-        "price_of": (waiting + image * roles.is_image + system * roles.is_system).tolist(),
-    }
 
 
 def scripted_step(step: Step, arrays: tuple[str | None, ...], machine: Any) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ptxspec.machine.driver import inventory
-from ptxspec.machine.known import KernelTables
+from ptxspec.machine.kernel_tables import KernelTables
 from ptxspec.machine.native.context import CONTEXT, FIELD
 
 #: each array begins where a line of a processor's cache does
@@ -32,8 +32,8 @@ class WorkerArrays:
     def __init__(
         self, type: np.dtype, bytes_of: Mapping[str, int], known: Mapping[str, np.ndarray], context: np.ndarray
     ):
-        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `known` are arrays of all workers,
-        of which the context tells already."""
+        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `known` are arrays of all
+        workers, of which the context tells already."""
         self._piece = np.zeros(type.itemsize, np.uint8)
         record = np.ndarray((), type, self._piece)
         arrays = {name: record[name] for name in type.names or ()}
@@ -51,7 +51,7 @@ class WorkerArrays:
 
 
 class ArrayPool:
-    """Arrays for the launches of one shape: those of each worker, and the kernel's tables, which exist once, since nobody writes them."""
+    """Arrays for the launches of one shape: those of each worker, and the kernel's tables, which are there once."""
 
     def __init__(self, shape: inventory.MachineShape, threads: int, known: KernelTables, bytes_of: Mapping[str, int]):
         """`threads` is how many a CTA has, `bytes_of` how long those arrays are that the driver does not touch."""

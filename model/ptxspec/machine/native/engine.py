@@ -21,7 +21,7 @@ from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, WORDS
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.known import kernel_tables
+from ptxspec.machine.kernel_tables import kernel_tables
 from ptxspec.machine.memory import LaunchMemory, untouched
 from ptxspec.machine.native.array_pool import ArrayPool, WorkerArrays, address_of, set_array
 from ptxspec.machine.native.code import FEW_THREADS, Code, driver
@@ -34,7 +34,6 @@ from ptxspec.machine.program import (
     REQUEST,
     WIDEST_SHOWN,
     KernelProgram,
-    asks_host,
     call_target,
     check_end,
     check_read,
@@ -83,10 +82,13 @@ class CompiledKernel:
     def __init__(self, program: KernelProgram, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
         self.code = Code(self.layout, watch, soon)
-        self.drive = driver(
-            self.layout.checked, program.roles.meet, program.flow.chosen, program.flow.observed.meetings
-        ).address("drive")
         self._tables = kernel_tables(program, "native")
+        self.drive = driver(
+            self.layout.checked,
+            bool(self._tables.numbers["meets"]),
+            program.flow.chosen,
+            program.flow.observed.meetings,
+        ).address("drive")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
         self._pool: tuple[inventory.MachineShape, int, ArrayPool] | None = None
         self.copies: Copies = "early"
@@ -129,7 +131,7 @@ class NativeRun:
         self.flow = program.flow
         #: where the machine code finds all it touches, and the arrays among that
         self.context, self.arrays = compiled.arrays(slots, extents, worker).begun()
-        rows = capacity if asks_host(program) else 0
+        rows = capacity if program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         more = {
             "gone": memory.gone, "stack": untouched(slots * extents.threads * layout.stack + 8),
