@@ -8,13 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
 from ptxspec.language.checked import Checked, spaces, unbanked
 from ptxspec.machine.program import KernelProgram, describe
-from ptxspec.terms.effects import Initiate, Load, Store, Update
+from ptxspec.terms.effects import (
+    Advance,
+    Arrive,
+    Branch,
+    Call,
+    Check,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Exit,
+    Fence,
+    GridDependency,
+    ImageAccess,
+    IndexedBranch,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 
 
 class Count(NamedTuple):
@@ -143,7 +167,8 @@ class Counting:
         """The bytes that an instruction of the kernel read and wrote."""
         moved = {s: int(self.total.moved[counter_of(index, s)]) for s in spaces().addressable()}
         moved = {space: count for space, count in moved.items() if count}
-        match self.program.kernel.code[index].plan.meaning.effect:
+        effect = self.program.kernel.code[index].plan.meaning.effect
+        match effect:
             case Load():
                 return moved, {}
             case Store():
@@ -152,5 +177,11 @@ class Counting:
                 return moved, dict(moved)
             case Initiate(space=into, of=source):
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
-            case _:
+            case None | Check() | Fence() | GridDependency() | Advance() | StackEnd() | Reserve() | Release():
                 return {}, {}
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                return {}, {}
+            case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+                return {}, {}
+            case _:
+                assert_never(effect)

@@ -367,10 +367,9 @@ class ExactRun:
             assert effect is not None and not isinstance(effect, Fencing)
             self.at(index)
             if op.guard is None or registers[op.guard[0]] != op.guard[1]:
-                if isinstance(effect, Access) or not isinstance(effect, Ending):
-                    self.act(effect, op, index, thread)
-                else:
+                if isinstance(effect, Ending):
                     return self.ends(effect, op, index, block, thread)
+                self.act(effect, op, index, thread)
             index += 1
         return block.next
 

@@ -29,7 +29,7 @@ from ptxspec.machine.flow import (
 )
 from ptxspec.machine.operations import extent_of
 from ptxspec.terms.core import integer
-from ptxspec.terms.effects import Access, Call, Initiate
+from ptxspec.terms.effects import Access, Call, Initiate, Load, Store, Update
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -220,23 +220,23 @@ class Overruns:
 
     def _note(self, index: int, op: Op, state: dict[str, KnownValue]) -> None:
         """Look at an access, or at both of an asynchronous operation."""
-        effect = op.plan.meaning.effect
-        if isinstance(effect, Initiate):
-            self._reach(self.accesses, index, op, state, AccessedRange(effect.space, effect.to, extent_of(op)[0]))
-            read = self._inputs(op, state, set(_variables(effect.read)))
-            count = None if read is None else self._value(effect.read, read, int, 64)
-            if count is not None and count.value:
-                self._reach(self.sources, index, op, state, AccessedRange(effect.of, effect.source, count.value))
-            return
-        assert isinstance(effect, Access)
-        self._reach(
-            self.accesses, index, op, state, AccessedRange(op.space or effect.space, effect.address, effect.bytes)
-        )
+        match op.plan.meaning.effect:
+            case Load() | Store() | Update() as access:
+                reach = AccessedRange(op.space or access.space, access.address, access.bytes)
+                self._reach(self.accesses, index, op, state, reach)
+            case Initiate() as copy:
+                self._reach(self.accesses, index, op, state, AccessedRange(copy.space, copy.to, extent_of(op)[0]))
+                read = self._inputs(op, state, set(_variables(copy.read)))
+                count = None if read is None else self._value(copy.read, read, int, 64)
+                if count is not None and count.value:
+                    self._reach(self.sources, index, op, state, AccessedRange(copy.of, copy.source, count.value))
+            case effect:
+                raise AssertionError(f"{effect} accesses nothing")
 
     def _reach(
         self, reports: dict[int, str], index: int, op: Op, state: dict[str, KnownValue], reach: AccessedRange
     ) -> None:
-        """Note in `found` what is to be said of bytes that an instruction reaches, if they leave a variable."""
+        """Note in `reports` what is to be said of bytes that an instruction reaches, if they leave a variable."""
         inputs = self._inputs(op, state, set(_variables(reach.address)))
         if inputs is None or not inputs[2]:
             return

@@ -64,8 +64,13 @@ class _Parts:
         accesses: list[Load | Store] = []
         outputs: list[Int] = []
         for effect in others:
-            assert isinstance(effect, Load | Store), "what follows the first effect is an access"
-            values = effect.values if isinstance(effect, Store) else ()
+            match effect:
+                case Load():
+                    values: tuple[Int, ...] = ()
+                case Store():
+                    values = effect.values
+                case _:
+                    raise AssertionError("what follows the first effect is an access")
             terms: list[Int] = [low_bits(effect.address, 64), *values]
             terms += [number(effect.holds)] if effect.holds is not None else []
             if known:

@@ -13,13 +13,12 @@ from ptxspec.machine.native.endings import Endings
 from ptxspec.machine.native.instructions import Acting, Computing
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import ANSWER
 from ptxspec.machine.special import variables_of
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.effects import Collective, Fencing, ImageAccess, StackUse
+from ptxspec.terms.effects import Collective, Fencing, ImageAccess, StackUse, Wait
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 
@@ -27,22 +26,15 @@ from ptxspec.terms.registries import changing
 class Landings:
     """What a thread gets where it goes on that has waited, or has called a function."""
 
-    def __init__(
-        self,
-        text: FunctionText,
-        registers: Registers,
-        operands: OperandEmitter,
-        calls: CallEmitter,
-        system: SystemCalls,
-    ):
+    def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter, calls: CallEmitter):
         self.text, self.registers, self.operands = text, registers, operands
-        self.calls, self.system = calls, system
+        self.calls = calls
 
     def write(self, index: int) -> None:
         """Give a thread the results of an instruction."""
         op = self.text.kernel.code[index]
         if system_function(self.text.kernel, op):
-            self.system.take_answer(op)
+            self.calls.take_answer(op)
         elif op.call is not None:
             self.calls.come_back(op, index)
         else:
@@ -53,14 +45,17 @@ class Landings:
     def _learned(self, op: Op) -> dict[str, str]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
         text, e, effect = self.text, self.text.emitter, op.plan.meaning.effect
-        if isinstance(effect, ImageAccess):
-            return {f"%answer{i}": e.emit(f"load i64, ptr {text.asked_at('answer', i)}") for i in range(ANSWER)}
-        if isinstance(effect, Collective):
-            return self._of_warp(op, effect)
-        return {
-            "%arrived": e.truncate(self._word("named", "%thread"), 64, 32),
-            "%holding": e.truncate(self._word("value", "%thread"), 64, 32),
-        }
+        match effect:
+            case ImageAccess():
+                return {f"%answer{i}": e.emit(f"load i64, ptr {text.request_at('answer', i)}") for i in range(ANSWER)}
+            case Collective():
+                return self._of_warp(op, effect)
+            case Wait():
+                return {
+                    "%arrived": e.truncate(self._word("named", "%thread"), 64, 32),
+                    "%holding": e.truncate(self._word("value", "%thread"), 64, 32),
+                }
+        raise AssertionError(f"no thread learns anything of {effect}")
 
     def _of_warp(self, op: Op, effect: Collective) -> dict[str, str]:
         """The lanes that go on, and what each lane of the warp gave."""

@@ -1,4 +1,4 @@
-"""Calls: ways from one function into another and back, and the frames of functions."""
+"""Calls: ways from one function into another and back, the frames of functions, and calls of the system."""
 
 from __future__ import annotations
 
@@ -227,3 +227,37 @@ class CallEmitter:
         self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
         self.stack.cut(self.registers.read(ENDS), ended)
         return caller
+
+    # the system -------------------------------------------------------------------------------------------------------
+
+    def ask_system(self, op: Op) -> None:
+        """Give the system what it is asked with."""
+        assert op.call is not None
+        text = self.text
+        for i, (operand, formal) in enumerate(zip(op.call.arguments, op.call.signature.parameters, strict=True)):
+            value, is_pointer = self.arguments.passed(operand, formal)
+            bits = 8 * formal.size
+            if is_pointer:
+                loaded = f"%given{i}_{len(text.lines)}"
+                text.lines.append(f"  {loaded} = load i{bits}, ptr {value}")
+                value = loaded
+            word = value if bits == 64 else text.emitter.extend(value, bits, 64, False)
+            text.lines.append(f"  store i64 {word}, ptr {text.request_at('request', i)}")
+
+    def take_answer(self, op: Op) -> None:
+        """Take the result of a function of the system."""
+        assert op.call is not None
+        text = self.text
+        for operand, formal in zip(op.call.results, op.call.signature.returns, strict=True):
+            assert isinstance(operand, tree.Name)
+            name, bits = operand.text, 8 * formal.size
+            if name == "_":
+                continue
+            word = text.emitter.emit(f"load i64, ptr {text.request_at('answer', 0)}")
+            value = word if bits == 64 else text.emitter.truncate(word, 64, bits)
+            if name in text.kernel.registers:
+                self.registers.set(name, value)
+            else:
+                offset = text.kernel.places[name].offset
+                at = self.arguments.in_frame(self.registers.read(FRAME), offset, formal.size)
+                text.lines.append(f"  store i{bits} {value}, ptr {at}")

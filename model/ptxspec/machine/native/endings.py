@@ -11,10 +11,8 @@ from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import ending
 from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.edges import Edges
-from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers
-from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import ArrivalOperands, arrival_operands, constant_arrival, image_request
 from ptxspec.machine.system import system_function
@@ -41,8 +39,8 @@ from ptxspec.terms.lowering import Lowering
 class Waiting:
     """Where a thread waits: for others, for images, or for the system."""
 
-    def __init__(self, text: FunctionText, operands: OperandEmitter, lists: Lists, edges: Edges):
-        self.text, self.operands, self.lists, self.edges = text, operands, lists, edges
+    def __init__(self, text: FunctionText, operands: OperandEmitter, edges: Edges):
+        self.text, self.operands, self.edges = text, operands, edges
 
     def pause(self, op: Op, effect: Pause) -> None:
         """Write down what the thread gives, and end its turn."""
@@ -50,7 +48,7 @@ class Waiting:
         lowering = Lowering(text.emitter, self.operands.environment(op))
         if isinstance(effect, ImageAccess):
             for i, word in enumerate(image_request(effect)):
-                text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.asked_at('request', i)}")
+                text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.request_at('request', i)}")
         if isinstance(effect, Collective):
             for k, word in enumerate(effect.more):
                 place = text.more_at("words", "%thread", k)
@@ -65,7 +63,7 @@ class Waiting:
         text = self.text
         text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%thread', 8)}")
         self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
-        self.lists.append(str(len(text.flow.blocks) + 1))
+        text.enqueue(str(len(text.flow.blocks) + 1))
         self.edges.go("over")
 
 
@@ -80,11 +78,10 @@ class Endings:
         operands: OperandEmitter,
         edges: Edges,
         calls: CallEmitter,
-        system: SystemCalls,
         waiting: Waiting,
     ):
         self.text, self.registers, self.homes, self.operands = text, registers, homes, operands
-        self.edges, self.calls, self.system, self.waiting = edges, calls, system, waiting
+        self.edges, self.calls, self.waiting = edges, calls, waiting
         self.kernel, self.program, self.flow = text.kernel, text.program, text.flow
 
     def finish(self, op: Op | None) -> None:
@@ -139,7 +136,7 @@ class Endings:
                 self.edges.follow(self.calls.way_back())
             case Call() if system_function(self.kernel, op) is not None:
                 self._tell_call(effect, op)
-                self.system.ask(op)
+                self.calls.ask_system(op)
                 self.waiting.wait()
             case Call():
                 self.edges.spill(self.text.live_out)

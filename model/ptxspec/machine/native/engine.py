@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ptxspec.machine.driver import inventory
 from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, WORDS
+from ptxspec.machine.flow import Block
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.kernel_tables import kernel_tables
 from ptxspec.machine.memory import LaunchMemory, untouched
@@ -46,7 +47,32 @@ from ptxspec.machine.program import (
     unmet,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, Check, Initiate, Load, Stop, Update
+from ptxspec.terms.effects import (
+    Access,
+    Advance,
+    Arrive,
+    Branch,
+    Call,
+    Check,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Exit,
+    Fence,
+    GridDependency,
+    ImageAccess,
+    IndexedBranch,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 from ptxspec.terms.registries import OBJECT_BITS
 
 
@@ -232,42 +258,63 @@ class NativeRun:
 
     def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""
-        thread, op = self.get("failed_thread"), self.get("failed_op")
-        effect = self.program.kernel.code[op].plan.meaning.effect
-        if isinstance(effect, Stop):
-            return ThreadFault(thread, op, None, stopped(effect))
-        address = self.get("failed_address") & (1 << 64) - 1
-        why = self.get("failed_why")
-        error = self._violation(thread, op, address, why)
+        thread, index, why = self.get("failed_thread"), self.get("failed_op"), self.get("failed_why")
+        op, address = self.program.kernel.code[index], self.get("failed_address") & (1 << 64) - 1
+        effect = op.plan.meaning.effect
+        error = self._violation(op, index, thread, address, why)
         if not isinstance(effect, Access | Check | Initiate):
-            return ThreadFault(thread, op, None, error)
-        names = shown_registers(self.program.kernel.code[op], self.program.kernel)
+            return ThreadFault(thread, index, None, error)
+        names = shown_registers(op, self.program.kernel)
         values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
         nowhere = why == context.READ or (isinstance(effect, Check) and effect.address is None)
-        return ThreadFault(thread, op, None if nowhere else address, error, values)
+        return ThreadFault(thread, index, None if nowhere else address, error, values)
 
-    def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
-        """What the instruction broke, by the rules that the exact engine uses."""
-        instruction = self.program.kernel.code[op]
-        effect = instruction.plan.meaning.effect
-        if isinstance(effect, Initiate):
-            return self._violation_of_operation(effect, op, thread, address, why)
-        if isinstance(effect, Check):
-            return unmet(effect.rule)
-        if why == ROOM or not isinstance(effect, Access):
-            return self._elsewhere(instruction, op, thread, address, why)
+    def _violation(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
+        """What an instruction broke, by the rules that the exact engine uses. `value` is the address, or the other number that
+        the check which failed is about."""
+        program, effect = self.program, op.plan.meaning.effect
         try:
-            which, number = why % 256, why // 256
-            if which == context.DEMAND:
-                return unmet(effect.rules[number] if isinstance(effect, Update) else effect.rule)
-            if why == VARIABLE:
-                check_variable(self.program, op, address, effect.bytes)
-            space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            slot = thread // self.extents.threads
-            self.memory.access(space, address, effect.bytes, write, slot, thread, effect.into)
+            match effect:
+                case Stop():
+                    return stopped(effect)
+                case Check():
+                    return unmet(effect.rule)
+                case Load() | Store() | Update():
+                    if why % 256 == context.DEMAND:
+                        return unmet(effect.rules[why // 256] if isinstance(effect, Update) else effect.rule)
+                    if why == VARIABLE:
+                        check_variable(program, index, value, effect.bytes)
+                    space, write = op.space or effect.space, not isinstance(effect, Load)
+                    slot = thread // self.extents.threads
+                    self.memory.access(space, value, effect.bytes, write, slot, thread, effect.into)
+                case Initiate():
+                    return self._violation_of_operation(effect, index, thread, value, why)
+                case Reserve():
+                    check_room(program, 1 << 64, 0)
+                case Release():
+                    rows = (self.arrays["registers"][self.layout.offsets[name] :] for name in (BEGINS, ENDS))
+                    begins, ends = (int(row.view(np.uint64)[thread]) for row in rows)
+                    check_end(value, begins, ends)
+                case Call() if why == ROOM:
+                    check_room(program, 1 << 64, 0)
+                case Call():
+                    assert op.call is not None
+                    call_target(program, op, self._block_of(index), op.call.function or value)
+                case IndexedBranch():
+                    return Violation("branch index", f"index {value} of a list of {len(self._block_of(index).ways)}")
+                case None | Fence() | GridDependency() | Advance() | StackEnd() | Branch() | Return() | Exit():
+                    pass
+                case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                    pass
+                case _:
+                    assert_never(effect)
         except Violation as violation:
             return violation
-        raise AssertionError("the native engine refused an access that the memory allows")
+        raise AssertionError("the native engine refused what the rules allow")
+
+    def _block_of(self, index: int) -> Block:
+        """The block that an instruction belongs to."""
+        return next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
 
     def _violation_of_operation(self, effect: Initiate, op: int, thread: int, value: int, why: int) -> Violation:
         """What an instruction broke that initiates an asynchronous operation; `value` is the address, or the number of bytes that
@@ -294,26 +341,6 @@ class NativeRun:
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an operation that the memory allows")
-
-    def _elsewhere(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
-        """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""
-        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
-        try:
-            if why == ROOM:
-                check_room(self.program, 1 << 64, 0)
-            elif op.call is not None:
-                call_target(self.program, op, block, op.call.function or value)
-            elif op.targets:
-                return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
-            else:
-                registers = self.arrays["registers"]
-                begins, ends = (
-                    int(registers[self.layout.offsets[name] :].view(np.uint64)[thread]) for name in (BEGINS, ENDS)
-                )
-                check_end(value, begins, ends)
-        except Violation as violation:
-            return violation
-        raise AssertionError("the native engine refused what the rules allow")
 
     def observe(self, tell: Callable[[np.ndarray], None]) -> None:
         """Let events be told to `tell`, in a launch that is observed."""

@@ -18,7 +18,6 @@ from ptxspec.machine.native.edges import MOST, ends_turn
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import Computing
 from ptxspec.machine.native.layout import Layout
-from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers, Rows
 from ptxspec.machine.native.text import FunctionText
@@ -103,7 +102,7 @@ class Narrow:
         self.kept = sorted(layout.writes[number] & text.live_out)
         self.tile = self._tile()
         self.registers = Registers(text, self.tile)
-        self.rows, self.lists = Rows(text), Lists(text)
+        self.rows = Rows(text)
         self.computing = Computing(text, self.registers, OperandEmitter(text, self.registers))
 
     def _tile(self) -> Tile:
@@ -218,7 +217,7 @@ class Narrow:
         active = self.tile.word(_ACTIVE, "%slot_in")
         self.lines.append(f"  %remains = icmp ne i8 {active}, 0\n  br i1 %remains, label %back, label %on\nback:")
         self.emitter.forget()
-        self.lists.append(str(self.number))
+        self.text.enqueue(str(self.number))
         self.lines.append(f"  ret i64 {OVER}\non:")
         self._leave(taken)
         body = self.lines[:]
@@ -251,7 +250,7 @@ class Narrow:
         over = Lowering(self.emitter, {"%taken": taken, "%most": "%turn_length"}).truth(ends)
         self.lines.append(f"  br i1 {over}, label %stands, label %goes\nstands:")
         self.emitter.forget()
-        self.lists.append(str(ended if to is None else to))
+        self.text.enqueue(str(ended if to is None else to))
         if to is None:
             self.text.event(EventKind.EXIT, index=NO_INSTRUCTION)
         self.lines.append(f"  ret i64 {OVER}\ngoes:\n  ret i64 {OVER if to is None else to}")

@@ -18,13 +18,11 @@ from ptxspec.machine.native.endings import Endings, Waiting
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import Acting, Computing
 from ptxspec.machine.native.layout import HOME, Layout
-from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.narrow import OVER, WIDE
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.outlined import Outlined
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers, Rows
 from ptxspec.machine.native.stack import Stack
-from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import WRONG, FunctionText
 
 #: how the text names where a register lies
@@ -42,19 +40,19 @@ class TurnFunction:
         self.rows = Rows(text)
         self.homes = Homes(text, self.rows)
         registers = self.registers = Registers(text, self.homes)
-        operands, self.lists = OperandEmitter(text, registers), Lists(text)
+        operands = OperandEmitter(text, registers)
         edges = self.edges = Edges(text, registers, self.rows, members)
         stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
         calls = CallEmitter(text, registers, stack, arguments, edges)
-        system, waiting = SystemCalls(text, registers, arguments), Waiting(text, operands, self.lists, edges)
+        waiting = Waiting(text, operands, edges)
         accesses = Accesses(text, text.check, None if text.flow.observed.counts else outlined)
         self.blocks = Blocks(
             text,
             registers,
             Computing(text, registers, operands, outlined),
             Acting(text, registers, operands, accesses, stack),
-            Landings(text, registers, operands, calls, system),
-            Endings(text, registers, self.homes, operands, edges, calls, system, waiting),
+            Landings(text, registers, operands, calls),
+            Endings(text, registers, self.homes, operands, edges, calls, waiting),
         )
 
     def function(self, most: float = math.inf) -> str | None:
@@ -110,11 +108,11 @@ class TurnFunction:
             "stand:", "  %at = load i64, ptr %goes",
         ]  # fmt: skip
         text.emitter.forget()
-        self.lists.append("%at")
+        text.enqueue("%at")
         lines += ["  br label %over", "ends:"]
         text.emitter.forget()
         text.event(EventKind.EXIT, index=NO_INSTRUCTION)
-        self.lists.append(str(len(text.flow.blocks)))
+        text.enqueue(str(len(text.flow.blocks)))
         lines += ["  br label %over", "over:", f"  ret i64 {OVER}"]
 
     def _elsewhere(self) -> list[str]:
