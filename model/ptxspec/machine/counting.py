@@ -126,7 +126,7 @@ def counter_of(op: int, space: str) -> int:
     return op * len(names) + names.index(unbanked(space))
 
 
-class Counting:
+class CountCollector:
     """The counts of one launch, of which each worker counts a part."""
 
     def __init__(self, program: KernelProgram):

@@ -24,7 +24,7 @@ class ThreadFault(NamedTuple):
     registers: Mapping[str, int] = {}
 
 
-class Running(Protocol):
+class EngineRun(Protocol):
     """A launch under an engine: the machine that the driver works on, and what the host does with it."""
 
     request: np.ndarray
@@ -66,15 +66,17 @@ class Running(Protocol):
 class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
-    def prepared(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> Prepared:
+    def prepared(
+        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
+    ) -> PreparedProgram:
         """The program as the engine runs it for a grid of so many threads; `spread` says whether several threads of the host do.
         `watch` is called now and then, and raises an exception when the launch is to end."""
 
 
-class Prepared(Protocol):
+class PreparedProgram(Protocol):
     """A program that an engine has made ready to run."""
 
     def start(
         self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
-    ) -> Running:
+    ) -> EngineRun:
         """Begin a launch, or what a worker does of it. `slots` CTAs are resident at once. `watch` is as for `prepared`."""

@@ -104,7 +104,7 @@ class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
     def __init__(self) -> None:
-        self._programs: dict[int, Interpreted] = {}
+        self._programs: dict[int, InterpretedKernel] = {}
         #: when pieces of asynchronous operations land, in the launches from now on
         self.copies: Copies = "early"
         #: who is told of each block that a thread enters, in the launches from now on
@@ -112,15 +112,17 @@ class ExactEngine:
         #: who is told of each thread that ends, likewise
         self.left: EndObserver | None = None
 
-    def prepared(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
+    def prepared(
+        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
+    ) -> InterpretedKernel:
         assert not spread
         key = id(program.flow)
         if key not in self._programs:
-            self._programs[key] = Interpreted(program, kernel_tables(program, "exact"))
+            self._programs[key] = InterpretedKernel(program, kernel_tables(program, "exact"))
         return self._programs[key]._replace(copies=self.copies, seen=self.seen, left=self.left)
 
 
-class Interpreted(NamedTuple):
+class InterpretedKernel(NamedTuple):
     """A program, what is known of it, when pieces of its operations land, and who watches blocks and ends."""
 
     program: KernelProgram
@@ -154,7 +156,7 @@ class Activation(NamedTuple):
 WAITS = -1
 
 
-class Faulted(Exception):
+class ThreadFaulted(Exception):
     """A thread broke a rule, or needs a choice that nothing makes."""
 
     def __init__(self, fault: ThreadFault):
@@ -179,7 +181,7 @@ class ExactRun:
     """One launch."""
 
     def __init__(
-        self, prepared: Interpreted, memory: LaunchMemory, extents: Extents, slots: int, watch: Callable[[], None]
+        self, prepared: InterpretedKernel, memory: LaunchMemory, extents: Extents, slots: int, watch: Callable[[], None]
     ):
         program = prepared.program
         self.watch, self.tables, self.seen, self.left = watch, prepared.tables, prepared.seen, prepared.left
@@ -308,7 +310,7 @@ class ExactRun:
                 taken += 1
                 if m.steps >= limit:
                     break
-        except Faulted as faulted:
+        except ThreadFaulted as faulted:
             self.failed = faulted.fault
             return FAULT
         m.taken = taken
@@ -359,7 +361,7 @@ class ExactRun:
                 try:
                     self.scripts.run(index, behind)(registers, thread, {}, self.choose)
                 except NoChoice as open_result:
-                    raise Faulted(ThreadFault(thread, self.index, None, open_result)) from None
+                    raise ThreadFaulted(ThreadFault(thread, self.index, None, open_result)) from None
                 index = behind
                 continue
             op = self.code[index]
@@ -435,13 +437,13 @@ class ExactRun:
             raise self.faulted(broken, thread, index) from None
         return WAITS
 
-    def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> Faulted:
+    def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> ThreadFaulted:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
         address = self.address if isinstance(broken, Violation) else None
         op, held = self.code[index], self.registers[thread]
         acts = isinstance(op.plan.meaning.effect, Access | Check | Initiate)
         names = shown_registers(op, self.program.kernel) if acts else ()
-        return Faulted(ThreadFault(thread, index, address, broken, {name: int(held[name]) for name in names}))
+        return ThreadFaulted(ThreadFault(thread, index, address, broken, {name: int(held[name]) for name in names}))
 
     def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""

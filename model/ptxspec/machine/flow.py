@@ -12,7 +12,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Grouped, Kernel, Op, Read, Written
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import call_graph
-from ptxspec.machine.events import UNOBSERVED, EventKind, Observed
+from ptxspec.machine.events import UNOBSERVED, EventKind, ObservedEvents
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.effects import (
@@ -55,7 +55,7 @@ class Block(NamedTuple):
 class FlowGraph:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
-    def __init__(self, kernel: Kernel, chosen: bool = False, observed: Observed = UNOBSERVED):
+    def __init__(self, kernel: Kernel, chosen: bool = False, observed: ObservedEvents = UNOBSERVED):
         """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block.
         `observed` says what is observed of it."""
         self.kernel, self.chosen, self.observed = kernel, chosen, observed

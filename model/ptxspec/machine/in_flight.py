@@ -82,7 +82,7 @@ class InFlight:
         return operations
 
 
-class Growing(list[int]):
+class GrowingArray(list[int]):
     """An array of Python's numbers that is as long as it has been touched; behind that are zeros."""
 
     def _reach(self, end: int) -> None:
@@ -140,7 +140,7 @@ class ExactOperations:
     def __init__(self, machine: Any, used: AsynchronousUse, copies: Copies, note: Callable[..., None], observed: bool):
         """`note` is called with each event of an operation, if these are `observed`."""
         self.machine, self.used = machine, used
-        arrays = {name: Growing() for name in ARRAYS}
+        arrays = {name: GrowingArray() for name in ARRAYS}
         places = ExactLocations()
         self.in_flight = InFlight(arrays, places.locate)
         for name, value in (arrays | used.numbers(copies)).items():

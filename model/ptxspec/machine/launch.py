@@ -20,13 +20,12 @@ from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
-from ptxspec.machine.choosing import Choosing
-from ptxspec.machine.counting import Counting, Counts
+from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.events import EventKind, Observed
+from ptxspec.machine.events import EventKind, ObservedEvents
 from ptxspec.machine.exact_engine import BlockObserver, EndObserver, ExactEngine
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
@@ -36,12 +35,13 @@ from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
 from ptxspec.machine.memory import AddressSpace, LaunchMemory
-from ptxspec.machine.observing import Observer, Observing
+from ptxspec.machine.observing import EventDispatcher, Observer
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import Owned, held
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
 from ptxspec.machine.system import System
-from ptxspec.machine.workers import Share, together
+from ptxspec.machine.turn_schedule import TurnSchedule
+from ptxspec.machine.workers import CtaShare, together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
@@ -115,9 +115,9 @@ class LaunchSettings(NamedTuple):
     fresh: Fresh | None
     copies: options.Copies
     contracts_all: bool
-    choosing: Choosing
+    schedule: TurnSchedule
     observers: Sequence[Observer]
-    observed: Observed
+    observed: ObservedEvents
 
 
 class Launches:
@@ -135,7 +135,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool, bool, Observed], KernelProgram] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, bool, ObservedEvents], KernelProgram] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
@@ -225,10 +225,12 @@ class Launches:
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = LaunchLimits(engine, *bounds)
-        observed = Observed(requested.counts, frozenset(EventKind(k) for o in requested.observers for k in o.kinds))
+        observed = ObservedEvents(
+            requested.counts, frozenset(EventKind(k) for o in requested.observers for k in o.kinds)
+        )
         in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds)
         spread = 1 if in_order_of_ctas else int(workers)
-        landing, choosing = _landing(requested.copies), Choosing(requested.schedule)
+        landing, schedule = _landing(requested.copies), TurnSchedule(requested.schedule)
         if requested.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
         show = requested.printed or _to_standard_output
@@ -245,7 +247,7 @@ class Launches:
                 fresh,
                 landing,
                 contracts_all,
-                choosing,
+                schedule,
                 requested.observers,
                 observed,
             )
@@ -271,17 +273,19 @@ class Launches:
         extents = extents._replace(launch=self._launches)
         memory = self._memory(ready, extents, buffers, parameters, slots, settings)
         system = System(memory, extents.threads, settings.printed, limits.check)
-        counting = Counting(ready) if settings.observed.counts else None
+        counting = CountCollector(ready) if settings.observed.counts else None
         observing = (
-            Observing(settings.observers, self.checked, ready, extents, memory) if settings.observed.kinds else None
+            EventDispatcher(settings.observers, self.checked, ready, extents, memory)
+            if settings.observed.kinds
+            else None
         )
-        host = Host(self.checked, ready, extents, memory, unit, system, limits, settings.choosing, counting, observing)
+        host = Host(self.checked, ready, extents, memory, unit, system, limits, settings.schedule, counting, observing)
         try:
             steps = _through(self._engine(settings), host, slots, settings) if ready.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         except LaunchError as error:
-            error.schedule = settings.choosing.reported
+            error.schedule = settings.schedule.reported
             raise
         finally:
             self._space.forget(a for a, _ in buffers)
@@ -292,7 +296,7 @@ class Launches:
         unit.finish()
         self._data[spaces().OF_BUFFERS][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
-        return Outcome(steps, settings.choosing.reported, None if counting is None else counting.counts(self.checked))
+        return Outcome(steps, settings.schedule.reported, None if counting is None else counting.counts(self.checked))
 
     def _warn_of_elements(self, kernel: Kernel, arrays: Arrays) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
@@ -360,7 +364,7 @@ class Launches:
 
     def _ready(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""
-        flags = settings.owned is not None, settings.contracts_all, bool(settings.choosing.chooses), settings.observed
+        flags = settings.owned is not None, settings.contracts_all, bool(settings.schedule.chooses), settings.observed
         key = (name, settings.profile.key, extents.cluster_size > 1, *flags)
         if key not in self._programs:
             self._programs[key] = program(self.checked, name, settings.profile, *key[2:])
@@ -461,7 +465,7 @@ def _through(engine: Engine, host: Host, slots: int, settings: LaunchSettings) -
     most = settings.workers if host.program.spreads else 1
     workers = limits.workers(min(most, -(-extents.ctas // slots)))
     prepared = engine.prepared(host.program, extents.ctas * extents.threads, workers > 1, limits.check)
-    share, works = Share(extents.ctas, slots, workers), []
+    share, works = CtaShare(extents.ctas, slots, workers), []
     for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
         empties = int(settings.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS
         worker_host = host._replace(memory=memory)

@@ -10,7 +10,7 @@ import numpy as np
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import LANES
-from ptxspec.machine.engine import Running
+from ptxspec.machine.engine import EngineRun
 
 #: the rule, a note, and the thread and instruction at which it is reported
 Report = tuple[str, str, int, int]
@@ -27,7 +27,7 @@ _STEPS = {
 }
 
 
-def misuse(running: Running, describe: Describe) -> Report:
+def misuse(running: EngineRun, describe: Describe) -> Report:
     """Of a thread whose step broke a rule."""
     step, number = running.get("fault_step"), running.get("fault_rule")
     thread, op = running.get("fault_thread"), running.get("fault_op")
@@ -60,7 +60,7 @@ def misuse(running: Running, describe: Describe) -> Report:
     return rule, notes[rule], thread, op
 
 
-def stuck(running: Running, extents: Extents, describe: Describe) -> Report:
+def stuck(running: EngineRun, extents: Extents, describe: Describe) -> Report:
     """Of threads that wait, where nothing can run any more."""
     held = running.column("wait_state")[: running.get("resident_threads")]
     ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
@@ -82,7 +82,7 @@ def stuck(running: Running, extents: Extents, describe: Describe) -> Report:
     raise AssertionError("nobody waits who could be stuck")
 
 
-def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Describe) -> Report:
+def _stuck_warps(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Of warps that wait for others of their group."""
     thread = int(threads[0])
     op, size = int(running.column("waits_at")[thread]), extents.threads
@@ -96,14 +96,14 @@ def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Des
     return "aligned group", note, thread, op
 
 
-def given(running: Running, name: str, threads: Any) -> Any:
+def given(running: EngineRun, name: str, threads: Any) -> Any:
     """What threads gave where they wait."""
     at = running.column("waits_at")[threads]
     known = running.column("fixed")[at] != codes.UNKNOWN
     return np.where(known, running.column(f"fixed_{name}")[at], running.column(name)[threads])
 
 
-def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
+def _lanes_by_place(running: EngineRun, thread: int) -> dict[int, int]:
     """For each instruction at which threads of a thread's warp wait, or to which they have just come, the mask of their lanes."""
     size = running.get("threads")
     first = thread - thread % size % LANES
@@ -120,7 +120,7 @@ def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
     return by_instruction
 
 
-def _whereabouts(running: Running, describe: Describe, thread: int) -> str:
+def _whereabouts(running: EngineRun, describe: Describe, thread: int) -> str:
     """Which lanes of a thread's warp are where."""
     return _listed(_lanes_by_place(running, thread), describe)
 
@@ -130,7 +130,7 @@ def _listed(places: dict[int, int], describe: Describe) -> str:
     return ", ".join(f"lanes {lanes:#010x} are at {describe(op)}" for op, lanes in sorted(places.items()))
 
 
-def _stuck_together(running: Running, describe: Describe, thread: int) -> Report:
+def _stuck_together(running: EngineRun, describe: Describe, thread: int) -> Report:
     """Of lanes that wait for all others of their warp."""
     op = int(running.column("waits_at")[thread])
     places = _lanes_by_place(running, thread)
@@ -145,7 +145,7 @@ def _stuck_together(running: Running, describe: Describe, thread: int) -> Report
     return "aligned", f"{_whereabouts(running, describe, thread)}, and nothing else can run", thread, op
 
 
-def _stuck_warp(running: Running, extents: Extents, threads: Any, describe: Describe) -> Report:
+def _stuck_warp(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits for whom in a warp."""
     named, at = given(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
@@ -164,7 +164,7 @@ def _stuck_warp(running: Running, extents: Extents, threads: Any, describe: Desc
     return "stuck warp", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cta(running: Running, extents: Extents, threads: Any, ended: Any) -> Report:
+def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who waits where in a CTA."""
     at = running.column("waits_at")[threads]
     numbers, named = (given(running, name, threads) for name in ("number", "named"))
@@ -182,7 +182,7 @@ def _stuck_cta(running: Running, extents: Extents, threads: Any, ended: Any) -> 
     return "stuck barrier", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cluster(running: Running, extents: Extents, threads: Any, ended: Any) -> Report:
+def _stuck_cluster(running: EngineRun, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who does not arrive in a cluster."""
     kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]

@@ -188,7 +188,7 @@ class Trace:
         return Event(EventKind(int(row["kind"])).name, line=line, space=space, value=value, **number)
 
 
-class Observing:
+class EventDispatcher:
     """Tells observers of the events of a launch."""
 
     def __init__(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.errors import Violation, beside, in_bytes
+from ptxspec.machine.locking import NonReentrantLock, locked
 from ptxspec.machine.marshalling import bytes_of, check_elements, host_array, host_bytes
 from ptxspec.machine.memory import REMEMBERED, untouched
 from ptxspec.machine.pointers import Pointer
@@ -75,7 +75,9 @@ class Memory:
 
     def __init__(self, base: int | None = None):
         page = contracts.memory_rules()
-        self.turn = Turn("a launch that uses this memory has not ended: what it calls cannot use the memory")
+        self.lock = NonReentrantLock(
+            "a launch that uses this memory has not ended: what it calls cannot use the memory"
+        )
         self._base = page.CALLERS_BASE if base is None else operator.index(base)
         least, most = contracts.generic_addressing().GLOBAL_BASE, contracts.opaque_types().MODULE_HANDLES
         if not least <= self._base < most or self._base % page.BUFFER_ALIGNMENT:
@@ -88,7 +90,7 @@ class Memory:
         self._freed: deque[OwnedPiece] = deque(maxlen=REMEMBERED)
         self._count = 0
 
-    @alone
+    @locked
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
         """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Error
         messages call the piece `name`. Raises ValueError for a negative size, for an alignment that is no power of two, and if
@@ -131,7 +133,7 @@ class Memory:
         self._count += 1
         return Pointer(self, base)
 
-    @alone
+    @locked
     def put(self, values: Any, align: int | None = None, name: str = "") -> Pointer:
         """Allocate a piece and copy `values` into it: bytes, an array or a NumPy scalar. Raises TypeError for values whose size
         is not defined, such as an int or a list, and ValueError as `allocate` does.
@@ -145,7 +147,7 @@ class Memory:
         self._within(pointer, len(data))[:] = np.frombuffer(data, np.uint8)
         return pointer
 
-    @alone
+    @locked
     def register(self, array: Any, name: str = "") -> Pointer:
         """Let kernels access the bytes of a host array without a copy, at their address in host memory. A read-only array can
         only be read. The memory keeps the array alive until it is freed here. Raises TypeError for a value that is no host array
@@ -163,7 +165,7 @@ class Memory:
         data = host_bytes(host if host.flags.c_contiguous else host.T)
         return self._insert(int(data.__array_interface__["data"][0]), data, bool(host.flags.writeable), name)
 
-    @alone
+    @locked
     def free(self, pointer: Pointer | int) -> None:
         """Free the piece whose first byte `pointer` points to. Views of the piece remain valid, and keep its bytes. Raises
         ValueError if the piece was freed already, and for any other pointer.
@@ -188,7 +190,7 @@ class Memory:
         del self._pieces[bisect_right(self._pieces, address, key=_base) - 1]
         self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
 
-    @alone
+    @locked
     def write(self, pointer: Pointer | int, values: Any) -> None:
         """Copy bytes, an array, whose elements are written in order, or a NumPy scalar to an address. Raises ValueError if the
         destination is not within one writable piece, and TypeError for values whose size is not defined, such as an int or a
@@ -203,7 +205,7 @@ class Memory:
         data = bytes_of("values", values)
         self._within(pointer, len(data), True)[:] = np.frombuffer(data, np.uint8)
 
-    @alone
+    @locked
     def read(self, pointer: Pointer | int, size: int) -> bytes:
         """A copy of `size` bytes from an address on. Raises ValueError if they are not within one piece.
 
@@ -213,7 +215,7 @@ class Memory:
         """
         return self._within(pointer, operator.index(size)).tobytes()
 
-    @alone
+    @locked
     def view(
         self, pointer: Pointer | int, dtype: DTypeLike = np.uint8, shape: int | Sequence[int] | None = None
     ) -> np.ndarray:
@@ -397,7 +399,7 @@ def held(memories: Iterable[Memory], args: Iterable[Any]) -> Iterator[Owned | No
     if not every:
         yield None
         return
-    with ExitStack() as turns:
+    with ExitStack() as locks:
         for _, memory in sorted(every.items()):
-            turns.enter_context(memory.turn)
+            locks.enter_context(memory.lock)
         yield Owned(list(every.values()))

@@ -12,7 +12,7 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.events import UNOBSERVED, Observed
+from ptxspec.machine.events import UNOBSERVED, ObservedEvents
 from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment, is_of_threads
 from ptxspec.machine.operations import AsynchronousUse, asynchronous_use
@@ -101,7 +101,7 @@ def program(
     owned: bool = False,
     contracts_all: bool = False,
     chosen: bool = False,
-    observed: Observed = UNOBSERVED,
+    observed: ObservedEvents = UNOBSERVED,
 ) -> KernelProgram:
     kernel = linked(checked, name)
     if contracts_all:

@@ -58,7 +58,7 @@ class System:
         SystemFault."""
         for thread in threads.tolist():
             self.watch()
-            asking = _Thread(self, thread)
+            asking = _SystemThread(self, thread)
             words = requests[: len(function.takes), thread].tolist()
             values = [word & (1 << 8 * size) - 1 for word, size in zip(words, function.takes, strict=True)]
             try:
@@ -69,7 +69,7 @@ class System:
                 answers[0, thread] = struct.unpack("<q", ((result or 0) & (1 << 64) - 1).to_bytes(8, "little"))[0]
 
 
-class _Thread:
+class _SystemThread:
     """What a function of the system may do for a thread: see terms.registries.SystemThread."""
 
     def __init__(self, system: System, number: int):

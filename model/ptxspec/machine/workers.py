@@ -14,7 +14,7 @@ PART = 2
 INTERRUPTED_AFTER = 0.25
 
 
-class Share:
+class CtaShare:
     """The CTAs of a grid, of which each worker takes some batches whenever it has none left."""
 
     def __init__(self, ctas: int, slots: int, workers: int):

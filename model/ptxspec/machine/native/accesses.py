@@ -31,7 +31,7 @@ class EmitCheck(Protocol):
     def __call__(self, condition: str, address: str, index: int, why: int | str = OWN) -> None: ...
 
 
-class Shared(Protocol):
+class SharedAccesses(Protocol):
     """Functions that accesses of a kind may call."""
 
     def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
@@ -41,7 +41,7 @@ class Shared(Protocol):
 class Accesses:
     """From an address to the host's pointer."""
 
-    def __init__(self, text: FunctionText, check: EmitCheck, shared: Shared | None = None):
+    def __init__(self, text: FunctionText, check: EmitCheck, shared: SharedAccesses | None = None):
         self.text, self.check, self.shared = text, check, shared
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
 

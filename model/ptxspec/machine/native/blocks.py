@@ -10,7 +10,7 @@ from ptxspec.machine.events import UNOBSERVED, EventKind
 from ptxspec.machine.flow import ending, registers_read, values_of
 from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.endings import Endings
-from ptxspec.machine.native.instructions import Acting, Computing
+from ptxspec.machine.native.instructions import ComputationEmitter, EffectEmitter
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
@@ -23,7 +23,7 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 
 
-class Landings:
+class ResultEmitter:
     """What a thread gets where it goes on that has waited, or has called a function."""
 
     def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter, calls: CallEmitter):
@@ -90,9 +90,9 @@ class Blocks:
         self,
         text: FunctionText,
         registers: Registers,
-        computing: Computing,
-        acting: Acting,
-        landings: Landings,
+        computing: ComputationEmitter,
+        acting: EffectEmitter,
+        landings: ResultEmitter,
         endings: Endings,
     ):
         self.text, self.registers = text, registers

@@ -16,7 +16,7 @@ from ptxspec.machine.native.compiling import Array, BoundStep, Environment, comp
 from ptxspec.machine.native.context import FIELD
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
-from ptxspec.machine.native.outlined import Outlined
+from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.threads import OF_ONE, TurnFunction, of_several, turns_text
 from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
 
@@ -78,7 +78,7 @@ class Code:
 
     def _pieces(self) -> None:
         """Compile a large kernel piece by piece."""
-        outlined = Outlined(self.layout)
+        outlined = OutlinedFunctions(self.layout)
         shared: dict[str, int] = {}
         addresses: list[int] = []
         ranges = list(self._ranges())

@@ -36,7 +36,7 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.lowering import Lowering
 
 
-class Waiting:
+class WaitEmitter:
     """Where a thread waits: for others, for images, or for the system."""
 
     def __init__(self, text: FunctionText, operands: OperandEmitter, edges: Edges):
@@ -78,7 +78,7 @@ class Endings:
         operands: OperandEmitter,
         edges: Edges,
         calls: CallEmitter,
-        waiting: Waiting,
+        waiting: WaitEmitter,
     ):
         self.text, self.registers, self.homes, self.operands = text, registers, homes, operands
         self.edges, self.calls, self.waiting = edges, calls, waiting

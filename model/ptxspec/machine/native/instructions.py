@@ -12,7 +12,7 @@ from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import DEMAND, llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.operations import Operations
-from ptxspec.machine.native.outlined import Outlined, returned
+from ptxspec.machine.native.outlined import OutlinedFunctions, returned
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.text import FunctionText
@@ -48,11 +48,15 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
 
 
-class Computing:
+class ComputationEmitter:
     """Instructions that only compute, or order accesses."""
 
     def __init__(
-        self, text: FunctionText, registers: Registers, operands: OperandEmitter, outlined: Outlined | None = None
+        self,
+        text: FunctionText,
+        registers: Registers,
+        operands: OperandEmitter,
+        outlined: OutlinedFunctions | None = None,
     ):
         self.text, self.registers, self.operands, self.outlined = text, registers, operands, outlined
 
@@ -84,7 +88,7 @@ class Computing:
         return values
 
 
-class Acting:
+class EffectEmitter:
     """Instructions that touch memory, or the stack."""
 
     def __init__(

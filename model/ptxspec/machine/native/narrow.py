@@ -16,7 +16,7 @@ from ptxspec.machine.flow import ending, values_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.native.edges import MOST, ends_turn
 from ptxspec.machine.native.head import Head
-from ptxspec.machine.native.instructions import Computing
+from ptxspec.machine.native.instructions import ComputationEmitter
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers, Rows
@@ -83,7 +83,7 @@ class Tile:
         raise AssertionError("what only computes calls nothing")
 
 
-class Narrow:
+class NarrowLoop:
     """Writes the functions of one narrow loop: `narrow` goes through it, `committed` takes a thread's outcome."""
 
     def __init__(self, layout: Layout, number: int, needs: set[str]):
@@ -103,7 +103,7 @@ class Narrow:
         self.tile = self._tile()
         self.registers = Registers(text, self.tile)
         self.rows = Rows(text)
-        self.computing = Computing(text, self.registers, OperandEmitter(text, self.registers))
+        self.computing = ComputationEmitter(text, self.registers, OperandEmitter(text, self.registers))
 
     def _tile(self) -> Tile:
         layout, tile = self.layout, Tile(self.text)
@@ -258,7 +258,7 @@ class Narrow:
 
 def narrow_texts(layout: Layout, needs: set[str]) -> str:
     """The functions of all narrow loops, and the two that choose among them by the number of the block."""
-    loops = [Narrow(layout, number, needs) for number in sorted(layout.program.flow.narrow)]
+    loops = [NarrowLoop(layout, number, needs) for number in sorted(layout.program.flow.narrow)]
     layout.tile_bytes = max([loop.tile.bytes for loop in loops], default=8)
     texts = [text for loop in loops for text in (loop.function(), loop.outcome())]
     ways = " ".join(f"i64 {loop.number}, label %do{loop.number}" for loop in loops)

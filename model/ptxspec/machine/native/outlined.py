@@ -22,7 +22,7 @@ LINES, CALLS = 20, 4
 ACCESSES = 64
 
 
-class Outlined:
+class OutlinedFunctions:
     """The functions of one kernel, made when they are asked for first. Their names are `@outlined_0`, `@outlined_1`, …"""
 
     def __init__(self, layout: Layout):

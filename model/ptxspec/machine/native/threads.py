@@ -10,17 +10,17 @@ from ptxspec.machine.driver.codes import BROKEN, FAULT
 from ptxspec.machine.events import NO_INSTRUCTION, EventKind
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.arguments import Arguments
-from ptxspec.machine.native.blocks import Blocks, Landings
+from ptxspec.machine.native.blocks import Blocks, ResultEmitter
 from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.context import field_at, field_text, llvm_type
 from ptxspec.machine.native.edges import Edges
-from ptxspec.machine.native.endings import Endings, Waiting
+from ptxspec.machine.native.endings import Endings, WaitEmitter
 from ptxspec.machine.native.head import Head
-from ptxspec.machine.native.instructions import Acting, Computing
+from ptxspec.machine.native.instructions import ComputationEmitter, EffectEmitter
 from ptxspec.machine.native.layout import HOME, Layout
 from ptxspec.machine.native.narrow import OVER, WIDE
 from ptxspec.machine.native.operands import OperandEmitter
-from ptxspec.machine.native.outlined import Outlined
+from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers, Rows
 from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.text import WRONG, FunctionText
@@ -34,7 +34,9 @@ FAILED = -2
 class TurnFunction:
     """The function of one thread's turn, as far as it stays in some blocks of the kernel."""
 
-    def __init__(self, layout: Layout, number: int, members: range, needs: set[str], outlined: Outlined | None = None):
+    def __init__(
+        self, layout: Layout, number: int, members: range, needs: set[str], outlined: OutlinedFunctions | None = None
+    ):
         self.layout, self.piece = layout, number
         text = self.text = FunctionText(layout, needs)
         self.rows = Rows(text)
@@ -44,14 +46,14 @@ class TurnFunction:
         edges = self.edges = Edges(text, registers, self.rows, members)
         stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
         calls = CallEmitter(text, registers, stack, arguments, edges)
-        waiting = Waiting(text, operands, edges)
+        waiting = WaitEmitter(text, operands, edges)
         accesses = Accesses(text, text.check, None if text.flow.observed.counts else outlined)
         self.blocks = Blocks(
             text,
             registers,
-            Computing(text, registers, operands, outlined),
-            Acting(text, registers, operands, accesses, stack),
-            Landings(text, registers, operands, calls),
+            ComputationEmitter(text, registers, operands, outlined),
+            EffectEmitter(text, registers, operands, accesses, stack),
+            ResultEmitter(text, registers, operands, calls),
             Endings(text, registers, self.homes, operands, edges, calls, waiting),
         )
 

@@ -16,7 +16,7 @@ from ptxspec.language.specials import special_registers
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.exact_engine import ExactEngine, ExactRun, Interpreted
+from ptxspec.machine.exact_engine import ExactEngine, ExactRun, InterpretedKernel
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.launch import LaunchBounds, Launches, LaunchOptions, LaunchSettings, LaunchShape
 from ptxspec.machine.memory import LaunchMemory
@@ -83,10 +83,12 @@ class _Engine(ExactEngine):
 
     run: ExactRun | None = None
 
-    def prepared(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
+    def prepared(
+        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
+    ) -> InterpretedKernel:
         engine, found = self, super().prepared(program, threads, spread, watch)
 
-        class Shown(Interpreted):
+        class Shown(InterpretedKernel):
             def start(
                 self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
             ) -> ExactRun:
