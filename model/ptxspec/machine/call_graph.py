@@ -11,7 +11,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read, spaces
 from ptxspec.language.diagnostics import Diagnostic
 from ptxspec.language.gaps import told
-from ptxspec.machine.several_effects import taken_apart
+from ptxspec.machine.several_effects import split_effects
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -27,7 +27,7 @@ KEPT = (FRAME, DEPTH, RETURNED, BEGINS, ENDS)
 
 def linked(checked: Checked, name: str) -> Kernel:
     """The entry `name`, ready to run. Without calls, and with one effect an instruction, it is the kernel as it was checked."""
-    return taken_apart(_linked(checked, checked.kernels[name]))
+    return split_effects(_linked(checked, checked.kernels[name]))
 
 
 def _linked(checked: Checked, entry: Kernel) -> Kernel:
@@ -153,7 +153,7 @@ def _shape(signature: Any) -> Any:
     return tuple(f.shape for f in signature.returns), tuple(f.shape for f in signature.parameters)
 
 
-def returned(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
+def call_results(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
     """The results of a call as its function, if it is known and defined, has them; else as the call's prototype has. `name` is
     that of the function that an indirect call came back from."""
     function = kernel.functions.get(call.function or name)

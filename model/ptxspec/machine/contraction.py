@@ -19,7 +19,7 @@ from ptxspec.machine.flow import (
     leaders,
     registers_read,
     registers_written,
-    returned_into,
+    result_registers,
     sources,
     successors,
 )
@@ -146,7 +146,7 @@ def _readers(
                 candidates.append((i, _Contraction(at, places[0], pair)))
             elif plain:
                 return []
-        written = registers_written(op) + (returned_into(op) if op.call is not None else [])
+        written = registers_written(op) + (result_registers(op) if op.call is not None else [])
         if register in written and op.guard is None and not op.plan.meaning.lands:
             return candidates
     return [] if plain and register in left else candidates

@@ -16,10 +16,10 @@ from ptxspec.machine.call_graph import (
     BEGINS,
     ENDS,
     FRAME,
+    call_results,
     frame_size,
     kept_bytes,
     passed_beyond,
-    returned,
     stack_moves,
 )
 from ptxspec.machine.counting import Counters, counter_of, counters
@@ -596,7 +596,7 @@ class ExactRun:
         registers, kernel = self.registers[thread], self.program.kernel
         call = op.call
         _, saved, _, name, frame = self.stacks[thread].pop()
-        returns = returned(kernel, call, name)
+        returns = call_results(kernel, call, name)
         results = [
             registers[str(f.register)]
             if f.place is None

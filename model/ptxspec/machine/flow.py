@@ -217,7 +217,7 @@ class FlowGraph:
         after = self.blocks[self._landings[index]].next
         live = set() if after is None else self._live[after] - set(call_graph.KEPT)
         again = self.function_of(index) in self._recursive
-        return stack_registers + sorted(page.put_by(live, returned_into(kernel.code[index]), self._of_thread, again))
+        return stack_registers + sorted(page.put_by(live, result_registers(kernel.code[index]), self._of_thread, again))
 
     @cached_property
     def _of_thread(self) -> set[str]:
@@ -248,13 +248,13 @@ class FlowGraph:
                 read |= registers_read(op, self.kernel)
                 written |= set(registers_written(op))
                 if op.call is not None:
-                    written |= set(returned_into(op))
+                    written |= set(result_registers(op))
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
             if last is not None and isinstance(ending(last), Return) and self.kernel.functions:
                 read |= self.left_behind(block.end - 1)
             reads.append(read)
             writes.append(written)
-        return _flowing_back([successors(b) for b in self.blocks], reads, writes)
+        return _backward_dataflow([successors(b) for b in self.blocks], reads, writes)
 
 
 def leaders(kernel: Kernel) -> list[int]:
@@ -274,7 +274,7 @@ def _cut(bounds: list[int], end: int) -> list[int]:
     return [at for i, start in enumerate(bounds) for at in range(start, [*bounds[i + 1 : i + 2], end][0], longest)]
 
 
-def _flowing_back(leads: list[list[int]], reads: list[set[str]], writes: list[set[str]]) -> list[set[str]]:
+def _backward_dataflow(leads: list[list[int]], reads: list[set[str]], writes: list[set[str]]) -> list[set[str]]:
     """For each block what it reads, or what those read to which it leads and it does not write."""
     before: list[list[int]] = [[] for _ in leads]
     for i, following in enumerate(leads):
@@ -301,7 +301,7 @@ def successors(block: Block) -> list[int]:
     return [s for s in (block.taken, block.next, *(way for _, way in block.ways)) if s is not None]
 
 
-def onward(block: Block, kernel: Kernel) -> list[int]:
+def turn_successors(block: Block, kernel: Kernel) -> list[int]:
     """The blocks at which a thread goes on in the same function and the same turn when it has gone through a block."""
     effect = None if block.finishes is not None else ending(kernel.code[block.end - 1])
     targets = [block.next]
@@ -315,7 +315,7 @@ def onward(block: Block, kernel: Kernel) -> list[int]:
     return [to for to in targets if to is not None]
 
 
-def returned_into(op: Op) -> list[str]:
+def result_registers(op: Op) -> list[str]:
     """The registers that get a call's results, and `.reg` variables in which the function left them."""
     assert op.call is not None
     return [r.text for r in op.call.results if isinstance(r, tree.Name)]
@@ -346,7 +346,7 @@ def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
             yield part, operand
 
 
-def written(op: Op) -> Iterator[tuple[Any, int]]:
+def destination_operands(op: Op) -> Iterator[tuple[Any, int]]:
     """Each destination operand with the number of its result; groups and pairs taken apart."""
     for part, operand in parts_of(op):
         if not isinstance(part, Written):
@@ -360,7 +360,7 @@ def written(op: Op) -> Iterator[tuple[Any, int]]:
 
 def destinations(op: Op) -> Iterator[tuple[str, Any, Any]]:
     """(register, type of the result, term) of everything an instruction writes, the sink left out."""
-    for operand, number in written(op):
+    for operand, number in destination_operands(op):
         if operand == tree.Name("_"):
             continue
         result = op.plan.meaning.results[number]

@@ -55,7 +55,7 @@ class Host(NamedTuple):
         while (ctas := share.take()) is not None:
             running.set("first", ctas.start)
             running.set("until", ctas.stop)
-            self.limits.at_batch(worker, ctas.start)
+            self.limits.begin_batch(worker, ctas.start)
             try:
                 self._run(running, worker)
             finally:
@@ -73,15 +73,15 @@ class Host(NamedTuple):
             steps = running.get("steps")
             match code:
                 case codes.DONE:
-                    self.limits.went_on(worker, steps, running.get("ended"))
+                    self.limits.note_progress(worker, steps, running.get("ended"))
                     return
                 case codes.PAUSE:
-                    self.limits.at_batch(worker, running.get("first"))
+                    self.limits.begin_batch(worker, running.get("first"))
                     self.limits.check()
-                    self.limits.went_on(worker, steps, running.get("ended"))
+                    self.limits.note_progress(worker, steps, running.get("ended"))
                     running.set("pause_at", steps + running.get("extra_cost") + self.limits.pause)
                 case codes.RENEW:
-                    self.limits.at_batch(worker, running.get("first"))
+                    self.limits.begin_batch(worker, running.get("first"))
                     self.limits.check()
                     self.memory.clear(running.get("first"))
                     running.empty()

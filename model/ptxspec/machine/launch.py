@@ -471,7 +471,7 @@ def _through(engine: Engine, host: Host, slots: int, settings: LaunchSettings) -
         worker_host = host._replace(memory=memory)
         works.append(partial(worker_host.run, worker_host.begin(prepared, slots, worker, empties), worker, share))
     steps = together(works, limits.stop)
-    limits.finished()
+    limits.note_end()
     return steps
 
 

@@ -101,7 +101,7 @@ class LaunchLimits:
         """How many threads of the host there is memory for, of those wanted: each has CTAs of its own."""
         return max(1, min(requested, self.memory // max(1, self._batch_bytes)))
 
-    def at_batch(self, worker: int, first: int) -> None:
+    def begin_batch(self, worker: int, first: int) -> None:
         """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""
         if self._firsts.get(worker) != first:
             self._firsts[worker], self._is_prepared = first, True
@@ -130,7 +130,7 @@ class LaunchLimits:
             "step_limit says how many the launch may take",
         )
 
-    def went_on(self, worker: int, steps: int, done: int) -> None:
+    def note_progress(self, worker: int, steps: int, done: int) -> None:
         """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if
         that was asked for, and not told a moment ago."""
         self._steps[worker], self._done[worker] = steps, done
@@ -139,7 +139,7 @@ class LaunchLimits:
             self._reported = now
             self._progress(sum(self._steps.values()), sum(self._done.values()), self.ctas)
 
-    def finished(self) -> None:
+    def note_end(self) -> None:
         """Tell the end, if progress was asked for."""
         if self._progress is not None:
             self._progress(sum(self._steps.values()), self.ctas, self.ctas)

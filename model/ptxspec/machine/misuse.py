@@ -36,7 +36,7 @@ def misuse(running: EngineRun, describe: Describe) -> Report:
         return rule, _whereabouts(running, describe, thread), thread, op
     if step == codes.WARPS_MEET:
         return rule, f"another warp of its group waits at another instruction than {describe(op)}", thread, op
-    named = int(given(running, "named", np.array([thread]))[0])
+    named = int(arrival_values(running, "named", np.array([thread]))[0])
     if step == codes.JOINS:
         lane = thread % running.get("threads") % LANES
         return rule, f"lane {lane} is not in the mask {named:#010x}", thread, op
@@ -96,7 +96,7 @@ def _stuck_warps(running: EngineRun, extents: Extents, threads: Any, describe: D
     return "aligned group", note, thread, op
 
 
-def given(running: EngineRun, name: str, threads: Any) -> Any:
+def arrival_values(running: EngineRun, name: str, threads: Any) -> Any:
     """What threads gave where they wait."""
     at = running.column("waits_at")[threads]
     known = running.column("fixed")[at] != codes.UNKNOWN
@@ -147,7 +147,7 @@ def _stuck_together(running: EngineRun, describe: Describe, thread: int) -> Repo
 
 def _stuck_warp(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits for whom in a warp."""
-    named, at = given(running, "named", threads), running.column("waits_at")[threads]
+    named, at = arrival_values(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
     warp, lane = threads // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
     spelling, converged = running.column("spelling"), running.column("converged")
@@ -167,7 +167,7 @@ def _stuck_warp(running: EngineRun, extents: Extents, threads: Any, describe: De
 def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, ended: Any) -> Report:
     """Who waits where in a CTA."""
     at = running.column("waits_at")[threads]
-    numbers, named = (given(running, name, threads) for name in ("number", "named"))
+    numbers, named = (arrival_values(running, name, threads) for name in ("number", "named"))
     cta = threads // extents.threads
     here = cta == cta[0]
     mates = here & (numbers == numbers[0])

@@ -23,7 +23,7 @@ from ptxspec.machine.flow import (
     destinations,
     ending,
     registers_written,
-    returned_into,
+    result_registers,
     successors,
     values_of,
 )
@@ -115,7 +115,7 @@ class Overruns:
             op = code[block.finishes]
             changed = registers_written(op)
             if op.call is not None:
-                changed = [*changed, *returned_into(op), *(n for n in state if n.endswith(MODULE))]
+                changed = [*changed, *result_registers(op), *(n for n in state if n.endswith(MODULE))]
             for name in changed:
                 state.pop(name, None)
             return state

@@ -26,7 +26,7 @@ from ptxspec.terms.vocabulary import low_bits, number, substitute
 _LANE = variable("%own", 32)
 
 
-def taken_apart(kernel: Kernel) -> Kernel:
+def split_effects(kernel: Kernel) -> Kernel:
     """The kernel with instructions of one effect each; itself, if it has no others."""
     if not any(op.plan.meaning.more for op in kernel.code):
         return kernel

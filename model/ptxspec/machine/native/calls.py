@@ -12,11 +12,11 @@ from ptxspec.machine.call_graph import (
     DEPTH,
     ENDS,
     FRAME,
+    call_results,
     calls,
     frame_size,
     kept_bytes,
     passed_beyond,
-    returned,
     slots,
     stack_moves,
     way_back_bytes,
@@ -186,7 +186,7 @@ class CallEmitter:
         """Close the frame of the function that was called, and take its results."""
         e, kernel, call, registers = self.emitter, self.kernel, op.call, self.registers
         assert call is not None
-        formals = returned(kernel, call)
+        formals = call_results(kernel, call)
         frame, used = registers.read(FRAME), registers.read(DEPTH)
         saved = self.program.flow.saved(index)
         kept = kept_bytes(kernel, saved)

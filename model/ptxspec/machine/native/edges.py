@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptxspec import contracts
-from ptxspec.machine.flow import onward
+from ptxspec.machine.flow import turn_successors
 from ptxspec.machine.native.registers import IN_ROWS, Registers, Rows
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, integer, truth_variable, variable
@@ -47,7 +47,7 @@ class Edges:
         while todo:
             block = todo.pop(0)
             out = changed[block] | writes[block]
-            for to in onward(flow.blocks[block], kernel):
+            for to in turn_successors(flow.blocks[block], kernel):
                 known = changed.setdefault(to, set())
                 if not out <= known:
                     known |= out

@@ -12,7 +12,7 @@ from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import DEMAND, llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.operations import Operations
-from ptxspec.machine.native.outlined import OutlinedFunctions, returned
+from ptxspec.machine.native.outlined import OutlinedFunctions, results_type
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.text import FunctionText
@@ -76,10 +76,10 @@ class ComputationEmitter:
             return self.operands.results(op, lowering)
         emitter = self.text.emitter
         given = [f"i{v.attrs[1]} {env[v.attrs[0]]}" for _, v, _ in values_of(op)]
-        all_of_it = emitter.emit(f"call {returned(op)} {name}({', '.join(given)})")
+        all_of_it = emitter.emit(f"call {results_type(op)} {name}({', '.join(given)})")
         values = []
         for i, (register, type, _) in enumerate(destinations(op)):
-            value = emitter.emit(f"extractvalue {returned(op)} {all_of_it}, {i}")
+            value = emitter.emit(f"extractvalue {results_type(op)} {all_of_it}, {i}")
             width = self.text.kernel.registers[register].width
             if type.kind != "pred" and width != type.width:
                 whole = contracts.type_checking().widened(variable("%result", type.width), type, width)

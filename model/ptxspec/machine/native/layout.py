@@ -6,7 +6,7 @@ from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
-from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
+from ptxspec.machine.flow import Block, names_read, registers_written, result_registers, turn_successors
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import unchanging
@@ -68,7 +68,7 @@ class Layout:
         op = code[block.finishes]
         registers = set(registers_written(op))
         if op.call is not None:
-            registers |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
+            registers |= {*result_registers(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
         return registers
 
     def type_of(self, home: str) -> Type:
@@ -85,7 +85,7 @@ class Layout:
         piece_of = {block: i for i, piece in enumerate(pieces) for block in piece}
         self.entered = {0} if flow.blocks else set()
         for number, block in enumerate(flow.blocks):
-            for to in onward(block, kernel):
+            for to in turn_successors(block, kernel):
                 if flow.chosen or to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
                     self.entered.add(to)
             last = None if block.finishes is not None else kernel.code[block.end - 1]

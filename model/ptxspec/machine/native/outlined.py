@@ -52,14 +52,14 @@ class OutlinedFunctions:
             ]
             for i, (value, (_, type, _)) in enumerate(zip(outputs, values, strict=True)):
                 before = "undef" if i == 0 else f"%given{i - 1}"
-                lines.append(f"  %given{i} = insertvalue {returned(op)} {before}, {llvm_type(type)} {value}, {i}")
+                lines.append(f"  %given{i} = insertvalue {results_type(op)} {before}, {llvm_type(type)} {value}, {i}")
             parameters = ", ".join(f"{kind} {parameter}" for parameter, kind in taken.values())
             body = (
                 f"({parameters}) noinline {{\n"
                 + "\n".join(lines)
-                + f"\n  ret {returned(op)} %given{len(values) - 1}\n}}"
+                + f"\n  ret {results_type(op)} %given{len(values) - 1}\n}}"
             )
-            self._names[key] = self._add(returned(op), body, needs) if len(lines) >= LINES and values else None
+            self._names[key] = self._add(results_type(op), body, needs) if len(lines) >= LINES and values else None
         return self._names[key]
 
     def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
@@ -86,7 +86,7 @@ class OutlinedFunctions:
         return new
 
 
-def returned(op: Op) -> str:
+def results_type(op: Op) -> str:
     """The LLVM type of all that an instruction's destinations get."""
     return "{" + ", ".join(llvm_type(type) for _, type, _ in destinations(op)) + "}"
 
