@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from ptxspec.machine.imaging import ImageFault, ImageUnit
 from ptxspec.machine.limits import LaunchLimits
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.misuse import misuse, stuck
-from ptxspec.machine.observing import EventDispatcher
 from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import CtaShare
 from ptxspec.terms.exact import NoChoice
+
+if TYPE_CHECKING:
+    from ptxspec.machine.observing import EventDispatcher
 
 
 class Host(NamedTuple):

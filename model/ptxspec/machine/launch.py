@@ -35,7 +35,6 @@ from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
 from ptxspec.machine.memory import AddressSpace, LaunchMemory
-from ptxspec.machine.observing import EventDispatcher, Observer
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import Owned, held
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
@@ -48,6 +47,7 @@ from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
+    from ptxspec.machine.observing import Observer
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -274,11 +274,11 @@ class Launches:
         memory = self._memory(ready, extents, buffers, parameters, slots, settings)
         system = System(memory, extents.threads, settings.printed, limits.check)
         counting = CountCollector(ready) if settings.observed.counts else None
-        observing = (
-            EventDispatcher(settings.observers, self.checked, ready, extents, memory)
-            if settings.observed.kinds
-            else None
-        )
+        observing = None
+        if settings.observed.kinds:
+            from ptxspec.machine.observing import EventDispatcher  # which few launches need
+
+            observing = EventDispatcher(settings.observers, self.checked, ready, extents, memory)
         host = Host(self.checked, ready, extents, memory, unit, system, limits, settings.schedule, counting, observing)
         try:
             steps = _through(self._engine(settings), host, slots, settings) if ready.flow.blocks else 0
