@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 class LaunchShape(NamedTuple):
-    """The shape of a launch as it was asked for."""
+    """The shape of a launch, as the caller gives it."""
 
     grid: Any
     block: Any
@@ -79,7 +79,7 @@ class LaunchShape(NamedTuple):
 
 
 class LaunchBounds(NamedTuple):
-    """The limits that were asked for, as Limits takes them, and who is told of progress."""
+    """The limits of a launch, as the caller gives them, and the function that is told of progress."""
 
     step_limit: Any
     time_limit: Any
@@ -88,7 +88,7 @@ class LaunchBounds(NamedTuple):
 
 
 class LaunchOptions(NamedTuple):
-    """By what a launch is to be run, as it was asked for."""
+    """The other options of a launch, as the caller gives them."""
 
     engine: Any
     profile: str | Profile
@@ -104,7 +104,7 @@ class LaunchOptions(NamedTuple):
 
 
 class LaunchSettings(NamedTuple):
-    """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, when
+    """The options of a launch, checked: the engine, the profile, how many threads of the host there may be, where texts go, when
     pieces of asynchronous operations land, and whether products and sums are contracted."""
 
     engine: str
@@ -233,23 +233,21 @@ class Launches:
         landing, schedule = _landing(requested.copies), TurnSchedule(requested.schedule)
         if requested.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
-        show = requested.printed or _to_standard_output
         with held(requested.memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
             profile = self._profile(requested.profile, seed)
-            contracts_all = requested.contract == "all"
             settings = LaunchSettings(
-                engine,
-                profile,
-                spread,
-                show,
-                owned,
-                fresh,
-                landing,
-                contracts_all,
-                schedule,
-                requested.observers,
-                observed,
+                engine=engine,
+                profile=profile,
+                workers=spread,
+                printed=requested.printed or _to_standard_output,
+                owned=owned,
+                fresh=fresh,
+                copies=landing,
+                contracts_all=requested.contract == "all",
+                schedule=schedule,
+                observers=requested.observers,
+                observed=observed,
             )
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, settings)

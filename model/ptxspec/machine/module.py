@@ -183,17 +183,17 @@ class Module:
         bounds = LaunchBounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
         requested = LaunchOptions(
-            engine,
-            profile,
-            workers,
-            printed,
-            memories,
-            seed,
-            copies,
-            contract,
-            schedule,
-            bool(counts),
-            tuple(observers),
+            engine=engine,
+            profile=profile,
+            workers=workers,
+            printed=printed,
+            memories=memories,
+            seed=seed,
+            copies=copies,
+            contract=contract,
+            schedule=schedule,
+            counts=bool(counts),
+            observers=tuple(observers),
         )
         return self._launches.launch(name, shape, args, bounds, requested)
 
