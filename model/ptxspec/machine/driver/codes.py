@@ -1,4 +1,4 @@
-"""Why the driver comes back to the host, and how threads are held: numbers that both engines share."""
+"""Why the driver comes back to the host, and what waiters wait for: numbers that both engines share."""
 
 from ptxspec.machine.events import EventKind
 

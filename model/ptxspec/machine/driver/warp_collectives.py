@@ -58,7 +58,7 @@ def group_place(m: DriverMachine, warp: int, kind: int, mask: int) -> int:
 
 
 def release_group(m: DriverMachine, warp: int, place: int) -> None:
-    """The lanes of a group go on at the end of this look."""
+    """The lanes of a group resume once all arrivals are noted."""
     following = m.group_head[place]
     m.group_head[place] = 0
     m.group_count[warp] = m.group_count[warp] - 1
@@ -70,7 +70,7 @@ def release_group(m: DriverMachine, warp: int, place: int) -> None:
 
 
 def resume_later(m: DriverMachine, thread: int) -> None:
-    """A thread goes on at the end of this look."""
+    """A thread resumes once all arrivals are noted."""
     end_wait(m, thread)
     m.resuming[m.resuming_count] = thread
     m.resuming_count = m.resuming_count + 1
