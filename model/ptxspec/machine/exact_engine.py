@@ -29,7 +29,7 @@ from ptxspec.machine.driver.places import LANES, enqueue
 from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
-from ptxspec.machine.flow import Block, names_read
+from ptxspec.machine.flow import Block
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.kernel_tables import KernelTables, kernel_tables
 from ptxspec.machine.memory import LaunchMemory, Place
@@ -201,9 +201,10 @@ class ExactRun:
         self.noted: list[tuple[int, ...]] = []
         if self.observed != UNOBSERVED:
             self.plain = {index: index + 1 for index in self.plain}
-        names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
-        self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
-        self.special = SpecialValues(unchanging(names), program.clustered, extents)
+        self.changing = {
+            name: register.meaning() for name in program.flow.special if (register := changing(name)) is not None
+        }
+        self.special = SpecialValues(unchanging(program.flow.special), program.clustered, extents)
         self.failed: ThreadFault | None = None
         self.machine = self._machine(slots)
         self.operations = self._operations(self.machine, prepared.copies)

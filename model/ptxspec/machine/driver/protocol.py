@@ -98,8 +98,8 @@ class DriverMachine(Protocol):
     fault_number: int
     fault_named: int
 
-    # a thread's: what it gives where it waits, where that is, the next waiter of a list, what it waits for, what it learned; then lists of
-    # threads
+    # a thread's: what it gives where it waits, where that is, the next waiter of a list, what it waits for, what it learned; then
+    # lists of threads
     number: Column
     named: Column
     value: Column

@@ -6,7 +6,7 @@ from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
-from ptxspec.machine.flow import Block, names_read, registers_written, result_registers, turn_successors
+from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import unchanging
@@ -43,10 +43,9 @@ class Layout:
         self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
         self.stack = contracts.functions().STACK if kernel.functions else 0
-        names = {
-            n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
+        self.special_types = {
+            n: special_registers()[n] for n in sorted(program.flow.special) if n in special_registers()
         }
-        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         #: those that do not change while the program runs, and where their values lie
         row = spaced(8 * capacity)
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
