@@ -162,11 +162,6 @@ def call_results(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ..
     return signature.returns
 
 
-def frame_size(function: Kernel) -> int:
-    """Bytes of local memory that one activation of a function uses."""
-    return function.frame_size
-
-
 class StackSlot(NamedTuple):
     """Where a call puts a register by: so many bytes below the top of the thread's stack, in a word of so many bits."""
 
@@ -210,5 +205,5 @@ def _leads(kernel: Kernel) -> dict[str, list[str]]:
 
 def _stack(kernel: Kernel, grows: bool) -> int:
     """Bytes of local memory of a thread, whose stack may have others than frames of a known size."""
-    frames = {name: frame_size(function) for name, function in kernel.functions.items()}
+    frames = {name: function.frame_size for name, function in kernel.functions.items()}
     return contracts.functions().local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel), grows)

@@ -17,7 +17,6 @@ from ptxspec.machine.call_graph import (
     ENDS,
     FRAME,
     call_results,
-    frame_size,
     kept_bytes,
     passed_beyond,
     stack_moves,
@@ -556,9 +555,9 @@ class ExactRun:
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1].used if stack else 0) + kept_bytes(self.program.kernel, saved)
         callee = self.program.kernel.functions[name]
-        caller_size = frame_size(self.program.kernel.functions[flow.function_of(index)])
+        caller_size = self.program.kernel.functions[flow.function_of(index)].frame_size
         frame = self.functions.frame_of_call(registers[FRAME], caller_size, registers.get(ENDS, 0), self.moves)
-        end = self.functions.end_of_frame(frame, frame_size(callee), passed_beyond(self.program.kernel, op.call))
+        end = self.functions.end_of_frame(frame, callee.frame_size, passed_beyond(self.program.kernel, op.call))
         check_room(self.program, used, end)
         # of an array without a size, nothing may be passed
         count = min(len(op.call.arguments), len(op.call.signature.parameters))

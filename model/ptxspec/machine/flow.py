@@ -100,7 +100,8 @@ class FlowGraph:
     def special(self) -> frozenset[str]:
         """The special registers that instructions read."""
         kernel = self.kernel
-        names = {name for op in kernel.code for name in names_read(op)}
+        names = {name for op in kernel.code for name in op.plan.meaning.specials}
+        names |= {o.text for op in kernel.code for _, o in sources(op) if isinstance(o, tree.Name)}
         return frozenset(names - kernel.registers.keys() - kernel.places.keys())
 
     @cached_property
@@ -402,14 +403,6 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
 def reads_clock(op: Op) -> bool:
     """Whether an instruction reads a special register that changes while the program runs."""
     return any(isinstance(o, tree.Name) and changing(o.text) is not None for _, _, o in values_of(op))
-
-
-def names_read(op: Op) -> Iterator[str]:
-    """Every name that an instruction reads: of registers, special ones among them, variables and functions."""
-    yield from op.plan.meaning.specials
-    for _, operand in sources(op):
-        if isinstance(operand, tree.Name):
-            yield operand.text
 
 
 def operand_registers(op: Op, kernel: Kernel) -> list[str]:

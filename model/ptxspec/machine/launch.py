@@ -19,7 +19,7 @@ from ptxspec.language.checked import Checked, Kernel, Op, Pointer, banks, spaces
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
+from ptxspec.machine.call_graph import gaps_reached, stack_moves
 from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.elements import floating_accesses
@@ -339,7 +339,7 @@ class Launches:
         kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
-            alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
+            alive = contracts.functions().end_of_frame(0, self.checked.kernels[kernel.name].frame_size, 0)
         memory = LaunchMemory(
             self._space,
             self._data,

@@ -14,7 +14,6 @@ from ptxspec.machine.call_graph import (
     FRAME,
     call_results,
     calls,
-    frame_size,
     kept_bytes,
     passed_beyond,
     slots,
@@ -80,7 +79,7 @@ class CallEmitter:
 
     def own_size(self, index: int) -> int:
         """The bytes of the frame of the function in which an instruction stands."""
-        return frame_size(self.kernel.functions[self.program.flow.function_of(index)])
+        return self.kernel.functions[self.program.flow.function_of(index)].frame_size
 
     def way_back(self) -> str:
         """The block that the thread returns to."""
@@ -129,7 +128,7 @@ class CallEmitter:
         kernel, call, effect = self.kernel, op.call, op.plan.meaning.effect
         assert call is not None and isinstance(effect, Call)
         ways = {str(name): str(way) for name, way in self.text.block.ways}
-        sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
+        sizes = {name: str(kernel.functions[name].frame_size) for name in ways}
         if call.function is None:
             assert isinstance(effect.function, Int)
             address = lowering.low(effect.function, 64)
