@@ -62,24 +62,26 @@ def misuse(running: EngineRun, describe: Describe) -> Report:
 
 def stuck(running: EngineRun, extents: Extents, describe: Describe) -> Report:
     """Of threads that wait, where nothing can run any more."""
-    held = running.column("wait_state")[: running.get("resident_threads")]
-    ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
-        : running.column("counts")[running.get("blocks")]
-    ]
-    threads = np.flatnonzero(held == codes.MASKED_GROUP)
-    if len(threads):
-        return _stuck_warp(running, extents, threads, describe)
-    threads = np.flatnonzero(held == codes.ALL_LANES)
-    if len(threads):
-        return _stuck_together(running, describe, int(threads[0]))
-    threads = np.flatnonzero(held == codes.WARP_GROUP)
-    if len(threads):
-        return _stuck_warps(running, extents, threads, describe)
-    for where, report in ((codes.CTA_BARRIER, _stuck_cta), (codes.CLUSTER_BARRIER, _stuck_cluster)):
-        threads = np.flatnonzero(held == where)
-        if len(threads):
-            return report(running, extents, threads, np.asarray(ended, np.int64))
-    raise AssertionError("nobody waits who could be stuck")
+    wait_state = running.column("wait_state")[: running.get("resident_threads")]
+    reports = (
+        (codes.MASKED_GROUP, _stuck_warp),
+        (codes.ALL_LANES, _stuck_together),
+        (codes.WARP_GROUP, _stuck_warps),
+        (codes.CTA_BARRIER, _stuck_cta),
+        (codes.CLUSTER_BARRIER, _stuck_cluster),
+    )
+    for state, report in reports:
+        waiters = np.flatnonzero(wait_state == state)
+        if len(waiters):
+            return report(running, extents, waiters, describe)
+    raise AssertionError("no waiter is stuck")
+
+
+def _ended(running: EngineRun) -> Any:
+    """The resident threads that have ended."""
+    blocks = running.get("blocks")
+    begin = blocks * running.get("capacity")
+    return np.asarray(running.column("lists")[begin : begin + int(running.column("counts")[blocks])], np.int64)
 
 
 def _stuck_warps(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
@@ -108,9 +110,9 @@ def _lanes_by_place(running: EngineRun, thread: int) -> dict[int, int]:
     size = running.get("threads")
     first = thread - thread % size % LANES
     mates = range(first, min(first + LANES, thread - thread % size + size))
-    came = running.get("blocks") + 1
-    begin = came * running.get("capacity")
-    queue = running.column("lists")[begin : begin + int(running.column("counts")[came])].tolist()
+    arrivals = running.get("blocks") + 1
+    begin = arrivals * running.get("capacity")
+    queue = running.column("lists")[begin : begin + int(running.column("counts")[arrivals])].tolist()
     queue = queue[queue.index(thread) :] if thread in queue else []
     by_instruction: dict[int, int] = {}
     for mate in mates:
@@ -130,8 +132,9 @@ def _listed(places: dict[int, int], describe: Describe) -> str:
     return ", ".join(f"lanes {lanes:#010x} are at {describe(op)}" for op, lanes in sorted(places.items()))
 
 
-def _stuck_together(running: EngineRun, describe: Describe, thread: int) -> Report:
+def _stuck_together(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Of lanes that wait for all others of their warp."""
+    thread = int(threads[0])
     op = int(running.column("waits_at")[thread])
     places = _lanes_by_place(running, thread)
     if len(places) == 1:
@@ -153,10 +156,10 @@ def _stuck_warp(running: EngineRun, extents: Extents, threads: Any, describe: De
     spelling, converged = running.column("spelling"), running.column("converged")
     meets = np.where(converged[at], at + len(spelling), spelling[at])  # what tells groups apart
     mates = (warp == warp[0]) & (meets == meets[0])
-    came = mates & (named == named[0])
-    bits = int(np.bitwise_or.reduce(np.int64(1) << lane[came]))
+    group = mates & (named == named[0])
+    bits = int(np.bitwise_or.reduce(np.int64(1) << lane[group]))
     note = f"lanes {bits:#010x} wait for lanes {int(named[0]):#010x}, and nothing else can run"
-    if mates.sum() > came.sum():
+    if mates.sum() > group.sum():
         note += "; other lanes came under another mask"
     elsewhere = {op: lanes for op, lanes in _lanes_by_place(running, int(threads[0])).items() if not lanes & bits}
     if elsewhere:
@@ -164,7 +167,7 @@ def _stuck_warp(running: EngineRun, extents: Extents, threads: Any, describe: De
     return "stuck warp", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, ended: Any) -> Report:
+def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits where in a CTA."""
     at = running.column("waits_at")[threads]
     numbers, named = (arrival_values(running, name, threads) for name in ("number", "named"))
@@ -172,7 +175,7 @@ def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, ended: Any) -
     here = cta == cta[0]
     mates = here & (numbers == numbers[0])
     elsewhere = here & ~mates
-    gone = int((ended // extents.threads == cta[0]).sum())
+    gone = int((_ended(running) // extents.threads == cta[0]).sum())
     expected = extents.threads - gone if named[0] < 0 else int(named[0])
     note = f"{mates.sum()} threads wait at barrier {numbers[0]} for {expected}, and nothing else can run"
     if elsewhere.any():
@@ -182,14 +185,14 @@ def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, ended: Any) -
     return "stuck barrier", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cluster(running: EngineRun, extents: Extents, threads: Any, ended: Any) -> Report:
+def _stuck_cluster(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who does not arrive in a cluster."""
     kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]
     every = np.arange(running.get("resident_threads"))
     of_cluster = every // (extents.threads * extents.cluster_size)
     here = of_cluster == of_cluster[threads[0]]
-    here[ended] = False
+    here[_ended(running)] = False
     late = np.flatnonzero(here & (arrivals[: len(every)] < arrivals[threads[0]]))
     rank = int(late[0]) // extents.threads % extents.cluster_size
     note = (

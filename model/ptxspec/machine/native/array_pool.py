@@ -30,9 +30,9 @@ class WorkerArrays:
     """The arrays of one launch, or of one worker of it: those of the driver in one piece of memory, and others."""
 
     def __init__(
-        self, type: np.dtype, bytes_of: Mapping[str, int], known: Mapping[str, np.ndarray], context: np.ndarray
+        self, type: np.dtype, bytes_of: Mapping[str, int], shared: Mapping[str, np.ndarray], context: np.ndarray
     ):
-        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `known` are arrays of all
+        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `shared` are arrays of all
         workers, of which the context tells already."""
         self._piece = np.zeros(type.itemsize, np.uint8)
         record = np.ndarray((), type, self._piece)
@@ -41,7 +41,7 @@ class WorkerArrays:
         self._context = context.copy()
         for name, array in arrays.items():
             set_array(self._context, name, array)
-        self._arrays = {**arrays, **known}
+        self._arrays = {**arrays, **shared}
 
     def begun(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the worker's others are as
@@ -53,15 +53,15 @@ class WorkerArrays:
 class ArrayPool:
     """Arrays for the launches of one shape: those of each worker, and the kernel's tables, which are there once."""
 
-    def __init__(self, shape: inventory.MachineShape, threads: int, known: KernelTables, bytes_of: Mapping[str, int]):
+    def __init__(self, shape: inventory.MachineShape, threads: int, tables: KernelTables, bytes_of: Mapping[str, int]):
         """`threads` is how many a CTA has, `bytes_of` how long those arrays are that the driver does not touch."""
-        self._known = {"slot_of": np.arange(shape.threads, dtype=np.int64) // threads}
+        self._shared = {"slot_of": np.arange(shape.threads, dtype=np.int64) // threads}
         fields, end = {}, LINE
         for name, column in inventory.columns().items():
             length, type = column.length(shape), f"i{column.unit}"
-            if name in known.tables:
-                self._known[name] = np.zeros(length, type)
-                self._known[name][: len(known.tables[name])] = known.tables[name]
+            if name in tables.tables:
+                self._shared[name] = np.zeros(length, type)
+                self._shared[name][: len(tables.tables[name])] = tables.tables[name]
                 continue
             fields[name] = ((type, (length,)), end)
             end += -(-column.unit * length // LINE) * LINE
@@ -69,9 +69,9 @@ class ArrayPool:
         self._type = np.dtype({"names": [*fields], "formats": formats, "offsets": offsets, "itemsize": end})
         self._bytes_of = bytes_of
         self._context = np.zeros(len(CONTEXT), np.int64)
-        for name, number in known.numbers.items():
+        for name, number in tables.numbers.items():
             self._context[FIELD[name]] = number
-        for name, array in self._known.items():
+        for name, array in self._shared.items():
             set_array(self._context, name, array)
         self._workers: dict[int, WorkerArrays] = {}
 
@@ -79,7 +79,7 @@ class ArrayPool:
         """The arrays of a launch's worker. One launch at a time has them."""
         arrays = self._workers.get(worker)
         if arrays is None:
-            arrays = WorkerArrays(self._type, self._bytes_of, self._known, self._context)
+            arrays = WorkerArrays(self._type, self._bytes_of, self._shared, self._context)
             if self._type.itemsize + sum(self._bytes_of.values()) <= KEPT:
                 self._workers[worker] = arrays
         return arrays
