@@ -55,7 +55,6 @@ test-long: install
 lint: install
 	$(BIN)/ruff check model tests docs conf.py
 	$(BIN)/ruff format --check model tests docs conf.py
-	$(BIN)/mypy
 	$(BIN)/python -m ptxspec.literate.lint
 	$(BIN)/python -m ptxspec_workshop.site.changes
 

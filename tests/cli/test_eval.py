@@ -16,7 +16,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.language.forms import registry
-from ptxspec.query.fragments import Unsupported, read_fragment, told
+from ptxspec.query.fragments import Unsupported, description_of, read_fragment
 from ptxspec.terms.effects import Fencing
 
 
@@ -42,7 +42,7 @@ def test_every_form_is_read_or_refused_with_a_way_out(opcode: str) -> None:
         except Unsupported as why:
             acts = effect is not None and not isinstance(effect, Fencing)
             assert acts or memory or place, text
-            assert "ptxspec run" in str(why) and (not acts or f"({told(effect)[0]})" in str(why)), text
+            assert "ptxspec run" in str(why) and (not acts or f"({description_of(effect)[0]})" in str(why)), text
             continue
         except ptxspec.PtxError as error:
             assert place, (text, error)

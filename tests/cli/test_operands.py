@@ -11,7 +11,7 @@ import pytest
 from validated import asked, call
 
 import ptxspec
-from ptxspec.query.numbers import Unfit, bits_of_text
+from ptxspec.query.numbers import InvalidValue, bits_of_text
 from ptxspec.terms.types import TYPES
 
 
@@ -179,7 +179,7 @@ def test_formats_of_the_pages(text: str, name: str, bits: int) -> None:
     ("text", "name"), [("449", "e4m3"), ("inf", "e4m3"), ("nan", "e2m1"), ("1", "ue8m0"), ("1", "s2f6"), ("1.5", "b8")]
 )
 def test_formats_without_such_a_value(text: str, name: str) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(InvalidValue):
         bits_of_text(text, TYPES[name])
 
 
@@ -190,7 +190,7 @@ def test_no_text_gets_past_as_anything_but_bits() -> None:
         text = "".join(source.choice("0123456789abcdefxXdDnNiI+-._e \x1b٣∞") for _ in range(source.randint(0, 12)))
         try:
             bits = bits_of_text(text, type)
-        except Unfit:
+        except InvalidValue:
             continue
         assert 0 <= int(bits) < 1 << type.width
         if type.name == "f64" and not text.lower().startswith(("0x", "0b", "0d", "-0x", "-0b")):

@@ -11,6 +11,9 @@ from validated import ROOT, asked
 from ptxspec.cli import main
 from ptxspec.language import diagnostics
 
+#: the pages of one opcode, on some of which it is not the first
+NEGATIONS = ("floating/abs", "half/abs", "integer/neg")
+
 
 def shown(*words: str) -> str:
     done = CliRunner().invoke(main, ["page", *words])
@@ -22,6 +25,10 @@ def shown(*words: str) -> str:
     ("name", "path"),
     [
         ("bfe", "spec/instructions/integer/bfe.md"),
+        ("vmax4", "spec/instructions/video/vadd2.md"),  # of a page of several opcodes
+        ("floating/max", "spec/instructions/floating/min.md"),
+        ("ld", "spec/instructions/movement/ld.md"),  # rather than the page of ld.acquire
+        ("cp", "spec/instructions/movement/cp.async.md"),
         ("spec/machine/memory.md", "spec/machine/memory.md"),
         ("machine/memory", "spec/machine/memory.md"),
         ("memory", "spec/machine/memory.md"),  # rather than that of proofs
@@ -53,6 +60,7 @@ def test_an_entry_of_the_register() -> None:
     [
         ("machin/memory", "there is no page machin/memory; did you mean machine/memory?"),
         ("add", "add is several pages: spec/instructions/floating/add.md, "),
+        ("neg", f"neg is several pages: {', '.join(f'spec/instructions/{p}.md' for p in NEGATIONS)}"),
         ("AMB-999", "the register has no entry AMB-999"),
         ("machine/memory:0", "the page has lines 1 to "),
         ("../README", "there is no page ../README"),

@@ -1,28 +1,27 @@
-"""Contracts are resolved in one place, and a page that lacks what one lists is told so."""
+"""The model takes names from pages in one way, and a page that lacks one is told so."""
 
 from __future__ import annotations
 
 import ast
 import pickle
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec.contracts import ContractError, resolving
+from ptxspec.contracts import PAGES, SPECIFICATION, ContractError
 from ptxspec.literate import finder
 from ptxspec.literate.documents import DocumentError
 
 MODEL = Path(ptxspec.__file__).parents[1]
 #: whoever goes through the pages that there are, and loads each
 READERS = {
-    "ptxspec/contracts/resolving.py",
+    "ptxspec/contracts/__init__.py",
     "ptxspec_workshop/commands/page.py",
     "ptxspec_workshop/disputes/claims.py",
     "ptxspec_workshop/mutation/by_oracles.py",
@@ -33,28 +32,17 @@ READERS = {
     "ptxspec/language/syntax.py",
     "ptxspec/pages/prose.py",
     "ptxspec/query/identities.py",
-    "ptxspec/query/invariants.py",
+    "ptxspec/query/laws.py",
     "ptxspec_workshop/site/pages.py",
     "ptxspec/terms/profiles.py",
 }
-
-each = pytest.mark.parametrize("declared", resolving.DECLARED, ids=lambda d: f"{d.name}: {d.contract.__name__}")
-
-
-class Rules(Protocol):
-    @property
-    def MOST(self) -> int:
-        """A number."""
-
-    def doubled(self, value: int) -> int:
-        """A function."""
 
 
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], str]]:
     """Writes a page with this code, and gives the name by which it is resolved."""
     monkeypatch.setitem(finder.ROOTS, "made_up_pages", tmp_path)
-    monkeypatch.setattr(resolving, "SPECIFICATION", "made_up_pages")
+    monkeypatch.setattr(contracts, "SPECIFICATION", "made_up_pages")
 
     def write(name: str, code: str) -> str:
         path = tmp_path / f"{name}.md"
@@ -69,92 +57,67 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         del sys.modules[name]
 
 
-@each
-def test_every_contract_is_kept(declared: resolving.Declared) -> None:
-    names = [declared.name]
-    if declared.is_family:
-        package = f"{resolving.SPECIFICATION}."
-        pages = [name.removeprefix(package) for name, _ in finder.pages(f"{package}{declared.name}")]
-        names = [name for name in pages if has_all(name, declared.contract)]
-        assert len(names) > 1
-    for name in names:
-        page = resolving.resolved(name, declared.contract)
-        assert page is finder.load(f"{resolving.SPECIFICATION}.{name}")
-    assert resolving.names(declared.contract)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_by_its_name(name: str) -> None:
+    page = getattr(contracts, name)
+    assert page is finder.load(f"{SPECIFICATION}.{PAGES[name]}")
+    assert getattr(contracts, name) is page and vars(contracts)[name] is page
 
 
-def has_all(name: str, contract: type) -> bool:
-    page = finder.load(f"{resolving.SPECIFICATION}.{name}")
-    return all(hasattr(page, one) for one in resolving.names(contract))
+def test_a_page_is_loaded_when_it_is_first_named() -> None:
+    code = (
+        "import sys\nfrom ptxspec import contracts\n"
+        "def loaded(): print(*[n for n in sys.modules if n == 'ptxspec.spec.machine.limits'])\n"
+        "loaded()\ncontracts.limits\nloaded()"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "\nptxspec.spec.machine.limits\n", run.stderr
 
 
-def test_a_contract_lists_properties_and_functions() -> None:
-    assert resolving.names(Rules) == {"MOST": False, "doubled": True}
-    listed = resolving.names(contracts.Access)
-    assert listed["READABLE"] is False and listed["inside"] is True
+def test_what_no_page_is_called() -> None:
+    with pytest.raises(AttributeError, match=r"module 'ptxspec\.contracts' has no attribute 'no_such_page'"):
+        contracts.__getattr__("no_such_page")
+    assert not hasattr(contracts, "no_such_page")
 
 
-def test_a_page_that_has_all_is_given(made_up: Callable[[str, str], str]) -> None:
-    get = resolving.page(made_up("whole", "MOST = 7\n\ndef doubled(value):\n    return 2 * value"), Rules)
-    resolving.DECLARED.pop()
-    assert get().doubled(get().MOST) == 14
-    assert get() is get()
+def test_pages_of_one_kind() -> None:
+    """Each page with a table is one, and no other page has the name."""
+    pages = [
+        name for name, _ in finder.pages(SPECIFICATION, "multifunction_unit") if hasattr(finder.load(name), "TABLE")
+    ]
+    assert len(pages) > 1
+    for name in pages:
+        assert contracts.unit_function(name.rpartition(".")[2]) is finder.load(name)
+    with pytest.raises(ContractError, match=r"multifunction_unit\.other:1: there is no such page"):
+        contracts.unit_function("other")
 
 
-def test_a_page_is_loaded_when_it_is_first_asked_for(made_up: Callable[[str, str], str]) -> None:
-    get = resolving.page(made_up("late", "MOST = 7"), Rules)
-    resolving.DECLARED.pop()
-    with pytest.raises(ContractError):
-        get()
+def test_a_page_that_has_what_is_asked(made_up: Callable[[str, str], str]) -> None:
+    page = contracts.resolved(made_up("few/some-page", "MOST = 7\n\ndef doubled(value):\n    return 2 * value"))
+    assert page.doubled(page.MOST) == 14
 
 
-def test_a_member_of_a_family(made_up: Callable[[str, str], str]) -> None:
-    made_up("few/some-page", "MOST = 3\n\ndef doubled(value):\n    return value")
-    get = resolving.family("few", Rules)
-    resolving.DECLARED.pop()
-    assert get("some_page").MOST == 3
-    with pytest.raises(ContractError, match=r"few\.other:1: there is no such page"):
-        get("other")
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("def doubled(value):\n    return value", "the page does not define MOST, which the contract"),
-        ("MOST = 7", "the page does not define doubled, which the contract"),
-        ("MOST = 7\ndoubled = 14", "doubled is no function, which the contract"),
-    ],
-)
-def test_a_page_that_lacks_something(made_up: Callable[[str, str], str], code: str, said: str) -> None:
-    name = made_up("lacking", code)
-    with pytest.raises(ContractError) as caught:
-        resolving.resolved(name, Rules)
-    error = caught.value
-    assert error.path.endswith("lacking.md") and error.line == 1
-    assert error.message.startswith(said) and error.message.endswith(f"{Rules.__module__}.Rules asks for")
-    assert isinstance(error, DocumentError)
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+def test_a_page_that_lacks_something(made_up: Callable[[str, str], str]) -> None:
+    page = contracts.resolved(made_up("lacking", "MOST = 7"))
+    assert page.MOST == 7
+    with pytest.raises(AttributeError, match=r"^module 'made_up_pages\.lacking' has no attribute 'doubled'$"):
+        page.doubled(7)
 
 
 def test_what_is_no_page(made_up: Callable[[str, str], str]) -> None:
     made_up("folder/page", "MOST = 7")
-    with pytest.raises(
-        ContractError, match=r"made_up_pages\.nowhere:1: there is no such page, which the contract .*Rules"
-    ):
-        resolving.resolved("nowhere", Rules)
+    with pytest.raises(ContractError, match=r"made_up_pages\.nowhere:1: there is no such page") as caught:
+        contracts.resolved("nowhere")
+    assert isinstance(caught.value, DocumentError)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(ContractError, match=r"made_up_pages\.folder:1: this is a folder, no page"):
-        resolving.resolved("folder", Rules)
+        contracts.resolved("folder")
 
 
 def test_what_a_page_misses_itself_is_not_the_page(made_up: Callable[[str, str], str]) -> None:
     name = made_up("broken", "import nowhere_to_be_found")
     with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
-        resolving.resolved(name, Rules)
-
-
-def test_a_contract_is_a_protocol() -> None:
-    with pytest.raises(TypeError, match="a contract is a Protocol"):
-        resolving.page("machine.limits", int)
+        contracts.resolved(name)
 
 
 def calls() -> Iterator[tuple[str, str, str]]:
@@ -183,34 +146,69 @@ def test_the_seam_stays() -> None:
 
 
 def test_no_page_is_imported_otherwise() -> None:
+    """What mypy takes the contracts for are the pages that are loaded, and no other file of the model imports one."""
+    found: dict[str, dict[str, str]] = {}
     for path in sorted(MODEL.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                assert not (node.module or "").startswith("ptxspec.spec"), f"{path}:{node.lineno}"
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SPECIFICATION):
+                names = {
+                    n.asname or n.name: f"{node.module}.{n.name}".removeprefix(f"{SPECIFICATION}.") for n in node.names
+                }
+                found.setdefault(path.relative_to(MODEL).as_posix(), {}).update(names)
             if isinstance(node, ast.Import):
-                assert not any(n.name.startswith("ptxspec.spec") for n in node.names), f"{path}:{node.lineno}"
+                assert not any(n.name.startswith(SPECIFICATION) for n in node.names), f"{path}:{node.lineno}"
+    assert found == {"ptxspec/contracts/__init__.py": PAGES}
 
 
 def test_contracts_come_before_whoever_uses_them() -> None:
-    """What a contract needs when it is loaded is the finder alone; of terms it names types."""
+    """What the contracts need when they are loaded is the finder alone."""
     for path in (MODEL / "ptxspec" / "contracts").glob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec"):
                 assert node.module.startswith(("ptxspec.contracts", "ptxspec.literate")), f"{path}:{node.lineno}"
 
 
-@each
-def test_the_model_uses_what_it_asks_for(declared: resolving.Declared) -> None:
-    assert resolving.names(declared.contract).keys() <= used()
+def named(node: ast.AST) -> str:
+    """The page that an expression is, by its name in the contracts, or nothing."""
+    is_one = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "contracts"
+    return node.attr if is_one and node.attr in PAGES else ""
 
 
-@cache
-def used() -> set[str]:
-    """Every name after a dot in the model, outside of the contracts."""
-    return {
-        node.attr
-        for path in MODEL.rglob("*.py")
-        if path.parent.name != "contracts"
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Attribute)
-    }
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    """What the model's files consist of: (file and line, node)."""
+    for path in sorted(MODEL.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            yield f"{path}:{getattr(node, 'lineno', 0)}", node
+
+
+def test_the_pages_have_what_the_model_takes() -> None:
+    """Without mypy, of each name that stands right behind a page's."""
+    seen = set()
+    for at, node in nodes():
+        seen.add(named(node))
+        if isinstance(node, ast.Attribute) and named(node.value):
+            assert hasattr(getattr(contracts, named(node.value)), node.attr), at
+    assert seen == {"", *PAGES}
+
+
+def test_who_keeps_a_page_uses_it_alone() -> None:
+    """mypy knows of `self.page` that it is a page; of another object's it would not, and check nothing."""
+    kept: dict[str, set[str]] = {}
+    for _, node in nodes():
+        for target, value in assigned(node):
+            if isinstance(target, ast.Attribute) and named(value):
+                kept.setdefault(target.attr, set()).update(vars(getattr(contracts, named(value))))
+    assert len(kept) > 5
+    for at, node in nodes():
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and not named(node.value):
+            of_self = isinstance(node.value.value, ast.Name) and node.value.value.id == "self"
+            assert of_self or node.attr not in kept.get(node.value.attr, ()), at
+
+
+def assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what, one to one."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)  # one may be starred
+        else:
+            yield target, node.value

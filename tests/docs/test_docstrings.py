@@ -102,8 +102,8 @@ def test_the_sets_of_words_are_those_of_the_machinery() -> None:
     page = finder.load("ptxspec.spec.textures.images")
     assert get_args(options.Geometry) == tuple(page.AXES)
     assert get_args(options.SurfaceGeometry) == page.OF_SURFACES
-    assert get_args(options.AddressMode) == tuple(contracts.addressing().HOST_NAMES)
-    assert get_args(options.FilterMode) == tuple(contracts.opaque_types().WORDS["filter_mode"])
+    assert get_args(options.AddressMode) == tuple(contracts.addressing.HOST_NAMES)
+    assert get_args(options.FilterMode) == tuple(contracts.opaque_types.WORDS["filter_mode"])
     assert vocabulary.DEVIATION in get_args(options.Freedom)
     for name in SETS:
         assert getattr(options, name) is getattr(ptxspec, name)

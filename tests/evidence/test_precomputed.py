@@ -9,7 +9,7 @@ import pytest
 
 from ptxspec.evidence import ledger, precomputed
 from ptxspec.literate import finder
-from ptxspec.query import identities, invariants, laws
+from ptxspec.query import identities, laws
 from ptxspec_workshop.disputes import known_before
 from ptxspec_workshop.disputes.claims import load_all
 
@@ -19,7 +19,7 @@ def test_what_is_stored_says_what_the_pages_say() -> None:
     verdicts = [(claim, precomputed.verdict(claim)) for claim in identities.load_all()]
     known = [(claim, verdict) for claim, verdict in verdicts if verdict is not None]
     assert all(claim.is_as_stated(verdict["status"]) for claim, verdict in known)
-    settled = [(law, found) for law in invariants.load_all() if (found := precomputed.verdict_on_law(law)) is not None]
+    settled = [(law, found) for law in laws.load_all() if (found := precomputed.verdict_on_law(law)) is not None]
     assert all(found["status"] == laws.expected(law) for law, found in settled)
     disputes = [
         (claim, found) for claim in load_all().disputes if (found := known_before.of_dispute(claim)) is not None
@@ -51,7 +51,7 @@ def test_a_digest_follows_the_pages_that_a_definition_imports(monkeypatch: pytes
 
 def test_a_law_whose_page_has_changed_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither has one whose page imports that page; what was said of others stands."""
-    known = {law: precomputed.key_of_law(law) for law in invariants.load_all()}
+    known = {law: precomputed.key_of_law(law) for law in laws.load_all()}
     kept = {"date": "2026-11-26", "verdicts": {key: {"status": laws.expected(law)} for law, key in known.items()}}
     monkeypatch.setattr(precomputed, "_read", lambda: kept)
     plain = precomputed._fences

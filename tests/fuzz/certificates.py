@@ -27,7 +27,7 @@ from ptxspec.language.diagnostics import PtxError  # noqa: E402
 from ptxspec.query import records  # noqa: E402
 from ptxspec.query.fragments import Unsupported  # noqa: E402
 from ptxspec.query.solvers import portfolio  # noqa: E402
-from ptxspec.query.solvers.answers import Said  # noqa: E402
+from ptxspec.query.solvers.answers import SolverReply  # noqa: E402
 
 SECONDS, GIBIBYTES = 60, 6
 LOOP = ".reg .u32 i; mov.u32 i, 0; mov.u32 s, 0; L: setp.ge.u32 p, i, n; @p bra D; add.u32 s, s, 3; add.u32 i, i, 1; bra L; D: mov.u32 d, s;"
@@ -71,7 +71,7 @@ def answering(kind: str) -> Iterator[None]:
     if kind != "exhausted":
         yield
         return
-    with patch.object(portfolio, "ask", lambda *_, **__: Said("timeout", {}, "nobody")):
+    with patch.object(portfolio, "ask", lambda *_, **__: SolverReply("timeout", {}, "nobody")):
         yield
 
 

@@ -34,7 +34,7 @@ from ptxspec.base import files, storage  # noqa: E402
 from ptxspec.language import syntax, tables  # noqa: E402
 from ptxspec.query import identities, laws  # noqa: E402
 from ptxspec.query.solvers import kept  # noqa: E402
-from ptxspec.query.solvers.answers import Said  # noqa: E402
+from ptxspec.query.solvers.answers import SolverReply  # noqa: E402
 from ptxspec.terms import object_code  # noqa: E402
 
 SECONDS, GIBIBYTES = 5, 4
@@ -311,7 +311,7 @@ class Scene:
 
     def _answers(self, name: str) -> str:
         found = kept.find(KEY)
-        kept.keep(OTHER, Said("unsat", {}, "z3"))
+        kept.keep(OTHER, SolverReply("unsat", {}, "z3"))
         kept.find(OTHER)
         return PLANTED if found is not None and found.by == PLANTED else MADE
 
@@ -322,12 +322,12 @@ class Scene:
         return ("[" * 100_000 if self.file == "nested" else text).encode()
 
     def _verdicts(self, name: str) -> str:
-        return str(identities._stored(storage.kept(name)).get("key", MADE))
+        return str(laws.stored(storage.kept(name)).get("key", MADE))
 
     _good_laws = _good_verdicts
 
     def _laws(self, name: str) -> str:
-        return str(laws._stored(storage.kept(name)).get("key", MADE))
+        return str(laws.stored(storage.kept(name)).get("key", MADE))
 
     def _is_kept(self) -> bool:
         """Whether what is made now has to be found the next time."""

@@ -14,7 +14,7 @@ import numpy as np
 from touching import SIZE, Memory
 
 import ptxspec
-from ptxspec.query.questions import Question
+from ptxspec.query.questions import Goal
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.types import TYPES, Type
 
@@ -55,7 +55,7 @@ class Left(NamedTuple):
 class Sides:
     """A kernel of both sides. `names` are the operands, in the order of the columns that it takes."""
 
-    def __init__(self, asked: Question, memory: Memory | None):
+    def __init__(self, asked: Goal, memory: Memory | None):
         self.memory = memory
         self.own = [] if memory is None else ["m"] + (["n"] if memory.alias is None else [])
         self.names = (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.query.questions import Question
+from ptxspec.query.questions import Goal
 from ptxspec.terms.core import Bool, integer, truth, truth_variable, variable
 from ptxspec.terms.python_code import written
 from ptxspec.terms.types import Type
@@ -102,7 +102,7 @@ def operands(types: Mapping[str, Type], seed: int, count: int) -> dict[str, list
     for name, type in types.items():
         values = np.where(alike, common, some())
         if name in ("m", "n"):
-            at = np.uint64(contracts.generic_addressing().GLOBAL_BASE if type.width == 64 else 0x100)
+            at = np.uint64(contracts.generic_addressing.GLOBAL_BASE if type.width == 64 else 0x100)
             values = (
                 at
                 + (rng.integers(0, 64, count, np.uint64) << np.uint64(5 if name == "m" else 4))
@@ -121,7 +121,7 @@ def plain(terms: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def compiled(term: Any, asked: Question) -> Callable[..., Any]:
+def compiled(term: Any, asked: Goal) -> Callable[..., Any]:
     """A term without open results as a function of a row of inputs, by the exact interpretation."""
     run = written(
         substitute(term, plain(asked.inputs.terms)), "choose", *(f"in{k}" for k in range(len(asked.inputs.terms)))

@@ -17,7 +17,7 @@ import numpy as np
 from launched import EITHER, Left, Sides, differing
 from touching import SIZE, Access, Memory, Touching, Writer, changed, program
 
-from ptxspec.query.questions import Question
+from ptxspec.query.questions import Goal
 from ptxspec.terms.types import TYPES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "query" / "paths"))
@@ -114,7 +114,7 @@ def ordered(seed: int) -> Touching:
 # a thread that interferes ------------------------------------------------------------------------------------------------
 
 
-def interfered(asked: Question, memory: Memory) -> Question:
+def interfered(asked: Goal, memory: Memory) -> Goal:
     """The question, with texts in which another thread interferes: `evh` sums up what it saw."""
     own = ["m"] + (["n"] if memory.alias is None else [])
     codes: dict[str, int] = {}
@@ -142,7 +142,7 @@ def interfered(asked: Question, memory: Memory) -> Question:
     return asked._replace(sides=(first, second), compared={**asked.compared, "evh": TYPES["b64"]})
 
 
-def hold_with_another(asked: Question, memory: Memory, values: dict[str, list[int]], said: str) -> int:
+def hold_with_another(asked: Goal, memory: Memory, values: dict[str, list[int]], said: str) -> int:
     """Launch both sides of a proof with a thread that interferes, row by row: they leave the same, or both break a rule. Gives the
     rows that were compared."""
     changed_question = interfered(asked, memory)

@@ -29,9 +29,8 @@ import ptxspec
 from ptxspec.evidence.compare.compiled_loops import column, compile_loops
 from ptxspec.query.allowed import allowed
 from ptxspec.query.evaluate import cut
-from ptxspec.query.paths.asking import beyond
 from ptxspec.query.paths.options import options
-from ptxspec.query.questions import Question
+from ptxspec.query.questions import Goal
 from ptxspec.query.questions import ask as put
 from ptxspec.query.solvers import solve
 from ptxspec.query.undefined import reached
@@ -77,7 +76,7 @@ class Posed(NamedTuple):
             return {"m": WARP_SIZE}
         return None if self.memory is None else self.memory.buffers
 
-    def asked(self) -> Question:
+    def asked(self) -> Goal:
         return put(self.left, self.right, self.assume, "portable", options(buffers=self.buffers, **self.how_asked))
 
     @property
@@ -123,7 +122,7 @@ def _posed(seed: int, source: random.Random) -> Posed:
 # operands -------------------------------------------------------------------------------------------------------------
 
 
-def meeting(asked: Question, seed: int) -> dict[str, list[int]]:
+def meeting(asked: Goal, seed: int) -> dict[str, list[int]]:
     """1,000 operands that meet the assumption, or as many as are found."""
     types = asked.inputs.types
     if asked.given.op == "const":
@@ -142,7 +141,7 @@ class Check(NamedTuple):
     must differ."""
 
     posed: Posed
-    asked: Question
+    asked: Goal
     meaning: Meaning
     values: dict[str, list[int]]
     is_refuted: bool = False
@@ -163,7 +162,7 @@ def is_nan_of(bits: Any, width: int) -> Any:
     return constant(False) if infinity is None else low_bits(bits, width - 1) > infinity
 
 
-def apart(posed: Posed, asked: Question, choose: Callable[[Any], Any], excuses: bool = False) -> Bool:
+def apart(posed: Posed, asked: Goal, choose: Callable[[Any], Any], excuses: bool = False) -> Bool:
     """Where the sides differ on a machine, or one breaks a rule that the other does not. With `excuses`, two NaNs do not differ."""
     memo: dict[int, Any] = {}
     first, second = asked.sides
@@ -177,7 +176,7 @@ def apart(posed: Posed, asked: Question, choose: Callable[[Any], Any], excuses: 
             own, its = (low_bits(v >> place, width) for v in (x, y))
             excused = is_nan_of(own, width) & is_nan_of(its, width) if excuses else constant(False)
             differs = differs | ((own != its) & ~excused)
-    here, there, lost = (resolve(t, choose, memo) for t in (first.faults, second.faults, beyond(asked.sides)))
+    here, there, lost = (resolve(t, choose, memo) for t in (first.faults, second.faults, asked.beyond))
     found = ~here & (there | differs)
     if posed.relation == "equal":
         found = found | (here & ~there)
@@ -241,7 +240,7 @@ def judged(check: Check, number: int, rows: Sequence[Any], mask: np.ndarray) -> 
     return counts
 
 
-def ways_to_contract(asked: Question) -> list[Callable[[Any], Any]]:
+def ways_to_contract(asked: Goal) -> list[Callable[[Any], Any]]:
     """What makes of a machine one that contracts some sums of the left side: all ways, of the first three."""
     count = sum(f.attrs[0] == "contraction" for f in freedoms_in(*asked.finals[0].values()))
 
@@ -275,7 +274,7 @@ def meets_undefined(terms: Iterable[Any], values: Mapping[str, Any], choose: Cal
     return bool(met)
 
 
-def accepted(posed: Posed, asked: Question, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+def accepted(posed: Posed, asked: Goal, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
     """Whether the left side may leave these results: as its terms say, or a machine shows, or, of straight lines, by `allowed`; or
     because it may meet an undefined result, after which anything may follow."""
     if any(meets_undefined(asked.finals[0].values(), values, machine(salt)) for salt in range(TRIED)):
@@ -352,7 +351,7 @@ def launched(check: Check) -> Counter[str]:
     return counts
 
 
-def nans_alone(asked: Question, found: Left, row: int) -> bool:
+def nans_alone(asked: Goal, found: Left, row: int) -> bool:
     """Whether the sides left NaNs in all places where they left something else."""
     if any((data[row] != found.memory[1][buffer][row]).any() for buffer, data in found.memory[0].items()):
         return False
@@ -431,7 +430,7 @@ def replay(posed: Posed, verdict: Any) -> Check | None:
         assert apart_in == found.differing, f"the sides do not differ as shown: {posed}"
     else:
         assert any(counts_bits(asked, n, inputs, pick, (left[n], right[n])) for n in found.differing) or any(
-            differs_nearby(asked, n, inputs) for n in found.differing
+            differs_elsewhere(asked, n, posed.seed) for n in found.differing
         ), f"the sides differ in open NaNs alone: {posed}"
     for side, values in ((found.left, left), (found.right, right)):
         last = {n: (step.writes[n], step.types[n]) for step in side for n in step.writes}
@@ -441,7 +440,7 @@ def replay(posed: Posed, verdict: Any) -> Check | None:
     return check_of(posed, [shown_by(verdict)], inputs)
 
 
-def counts_bits(asked: Question, name: str, inputs: Mapping[str, Any], pick: Any, values: tuple[Any, Any]) -> bool:
+def counts_bits(asked: Goal, name: str, inputs: Mapping[str, Any], pick: Any, values: tuple[Any, Any]) -> bool:
     """Whether two different results are not both open NaNs: one is no NaN, or not another one if all NaNs that are chosen are."""
     type = asked.compared[name]
     if type.kind == "pred":
@@ -466,19 +465,23 @@ def counts_bits(asked: Question, name: str, inputs: Mapping[str, Any], pick: Any
     return False
 
 
-def differs_nearby(asked: Question, name: str, inputs: Mapping[str, Any]) -> bool:
-    """Whether two results that are open NaNs at some inputs are none at others, a bit away, on some machine: what is computed from
-    the bits of an open NaN may happen to be these bits, as those of an exclusive disjunction with zero."""
-    for salt, changed in itertools.product(SALTS, inputs):
+def differs_elsewhere(asked: Goal, name: str, seed: int) -> bool:
+    """Whether two results that are open NaNs at the inputs shown are none at others, on some machine: what is computed from the
+    bits of an open NaN may happen to be these bits, as those of an exclusive disjunction with zero."""
+    rows = operands(asked.inputs.types, seed, ROWS)
+
+    for salt, row in itertools.product(SALTS, range(ROWS)):
 
         def pick(freedom: Any, operands: tuple[int, ...], salt: int = salt) -> int:
             chosen = machine(salt)(make(freedom.op, tuple(map(constant, operands)), freedom.attrs))
             return int(evaluate_term(chosen, {}))
 
-        there = {**inputs, changed: inputs[changed] ^ 1}
-        if evaluate_term(asked.given, there, pick):
-            values = [cut(evaluate_term(side.outputs[name], there, pick), asked.compared[name]) for side in asked.sides]
-            if values[0] != values[1] and counts_bits(asked, name, there, pick, (values[0], values[1])):
+        inputs = {
+            n: bool(rows[n][row]) if type.kind == "pred" else rows[n][row] for n, type in asked.inputs.types.items()
+        }
+        if evaluate_term(asked.given, inputs, pick):
+            x, y = (cut(evaluate_term(side.outputs[name], inputs, pick), asked.compared[name]) for side in asked.sides)
+            if x != y and counts_bits(asked, name, inputs, pick, (x, y)):
                 return True
     return False
 

@@ -22,7 +22,7 @@ from soundness import NotJudged, Posed, accepted, ask, posed, replay
 
 import ptxspec
 from ptxspec.query import equivalence, results
-from ptxspec.query.paths.memory import Memory
+from ptxspec.query.paths.memory import SymbolicMemory
 from ptxspec.query.refinement import _Refinement
 from ptxspec.terms import symbolic
 from ptxspec.terms.core import truth
@@ -73,7 +73,7 @@ def test_answers_hold_for_many_questions(first: int) -> None:
 
 
 def forget_stores(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Memory, "store", lambda *_: None)
+    patch.setattr(SymbolicMemory, "store", lambda *_: None)
 
 
 def compare_as_unsigned(patch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def forget_the_order(patch: pytest.MonkeyPatch) -> None:
 
 
 def let_nobody_interfere(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Memory, "interfere", lambda *_: None)
+    patch.setattr(SymbolicMemory, "interfere", lambda *_: None)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from ptxspec.language.check import check
 from ptxspec.language.forms import Form
 
 Version = tuple[int, int]
-TARGETS = contracts.directives().TARGETS
-VERSIONS = [(major, minor) for major, last in contracts.directives().VERSIONS.items() for minor in range(last + 1)]
+TARGETS = contracts.directives.TARGETS
+VERSIONS = [(major, minor) for major, last in contracts.directives.VERSIONS.items() for minor in range(last + 1)]
 #: the newest version that ptxas 13.0 knows
 OLDER = (9, 0)
 #: the names that another target has now

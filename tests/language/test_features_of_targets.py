@@ -14,7 +14,7 @@ from ptxspec.language.check import check
 
 #: the generations that another name is assembled for
 NOW = {"sm_101": "sm_110", "sm_101a": "sm_110a", "sm_101f": "sm_110f"}
-TARGETS = {t: since for t, since in contracts.directives().TARGETS.items() if int(t[3:].rstrip("af")) >= 90}
+TARGETS = {t: since for t, since in contracts.directives.TARGETS.items() if int(t[3:].rstrip("af")) >= 90}
 #: instructions, each with the first version that has it, unless its targets came later
 INSTRUCTIONS = {
     "wgmma.fence.sync.aligned;": (8, 0),
@@ -99,7 +99,7 @@ def test_the_message_names_the_targets(target: str, message: str) -> None:
 
 
 def test_what_a_target_has() -> None:
-    features = contracts.directives().features
+    features = contracts.directives.features
     assert features("sm_90") == () and features("sm_90a") == ("sm_90a",)
     assert features("sm_107f") == ("sm_107f", "sm_103f", "sm_100f")
     assert features("sm_107a") == ("sm_107a", *features("sm_107f"))

@@ -58,7 +58,7 @@ def test_ptxas_takes_it(target: str, instruction: str, newest_assembler: str, tm
 
 
 def test_every_family_has_an_example() -> None:
-    page = contracts.gaps()
+    page = contracts.gaps
     seen = {page.family_of(instruction.split(" ")[0].rstrip(";")) for _, instruction in EXAMPLES}
     twins = {  # one of two of which the other has an example
         "tcgen05.wait::st", "tcgen05.fence::after_thread_sync",
@@ -67,7 +67,7 @@ def test_every_family_has_an_example() -> None:
 
 
 def test_every_further_form_has_an_example() -> None:
-    page = contracts.gaps()
+    page = contracts.gaps
     used = [instruction.split(" ")[0].split(".") for _, instruction in EXAMPLES]
     for opcode, forms in page.FORMS.items():
         for more in forms:
@@ -89,7 +89,7 @@ def paragraphs(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(DOCUMENTS)) for p in PAGES])
 def test_what_a_page_leaves_out_is_a_gap(page: Path) -> None:
     """A page that says so names the list of gaps, and that has what the page names; what is left out never stops a module."""
-    listed = contracts.gaps()
+    listed = contracts.gaps
     opcode = page.stem.split(".")[0]
     for paragraph in filter(LEFT_OUT.search, paragraphs(page)):
         assert "gaps.md)" in paragraph, paragraph
@@ -101,7 +101,7 @@ def test_what_a_page_leaves_out_is_a_gap(page: Path) -> None:
 
 
 def test_a_page_tells_of_the_further_forms_of_its_opcode() -> None:
-    for opcode, forms in contracts.gaps().FORMS.items():
+    for opcode, forms in contracts.gaps.FORMS.items():
         pages = [p for p in PAGES if p.stem.split(".")[0] == opcode and p.parts[-3] == "instructions"]
         told = {
             w for p in pages for one in paragraphs(p) if "gaps.md)" in one for w in re.findall(r"`\.([\w:]+)`", one)
@@ -195,7 +195,7 @@ def test_an_opcode_with_families_among_the_gaps_is_described_in_part() -> None:
     assert "cp" in found.in_part and "set" in found.in_part and "bfe" in found.wholly and "wgmma" in found.not_at_all
     parts = found.wholly, found.in_part, found.not_at_all
     assert sorted(name for part in parts for name in part) == sorted(opcodes())
-    assert found.families == len(contracts.gaps().FAMILIES)
+    assert found.families == len(contracts.gaps.FAMILIES)
 
 
 def test_every_opcode_is_in_the_list() -> None:

@@ -9,7 +9,8 @@ from ptxspec.literate.notation import SyntaxLine, parse
 
 
 def lines(text: str) -> list[SyntaxLine]:
-    return parse(Fence("syntax", 10, text), "page.md")
+    (found,) = parse([Fence("syntax", 10, text)], "page.md")
+    return found
 
 
 def mnemonics(text: str) -> list[str]:
@@ -38,6 +39,15 @@ def test_sets_over_several_lines_and_comments() -> None:
     )
     assert found[0].comment == "load"
     assert [s.options for s in found[0].slots] == [("global", "shared"), ("u32",)]
+
+
+def test_a_set_is_one_of_its_paragraph_or_stands_in_one_without_lines() -> None:
+    text = "f.x.y d;\n.y = { .c };\n\n// as above\nf.x.y d, a;  // more\n.y = { .d };\n\n.x = { .a, .b };\n"
+    assert mnemonics(text) == ["f.a.c", "f.b.c", "f.a.d", "f.b.d"]
+    assert [line.line for line in lines(text)] == [10, 14]
+    fences = ["f.x d;", "f.x d, a;\n.x = { .b };", ".x = { .a };"]
+    found = parse([Fence("syntax", 9 * i, text) for i, text in enumerate(fences)], "page.md")
+    assert [[m for line in own for m, _ in line.mnemonics()] for own in found] == [["f.a"], ["f.b"], []]
 
 
 def test_operands() -> None:
@@ -99,7 +109,7 @@ def test_matching_is_the_inverse_of_enumeration() -> None:
     [
         ("add.u32 d, a, b", 10, "must end with ';'"),
         ("add.type d;\n.type = { .u32 };\n.type = { .s32 };", 12, "defined twice"),
-        ("add.u32 d;\n\n.other = { .u32 };", 10, "no syntax line of this fence uses the set .other"),
+        ("add.u32 d;\n\n.other = { .u32 };", 12, "no syntax line uses the set .other"),
         ("add.type d;\n.type = { .u32, .u32 };", 11, "lists a member twice"),
         ("add.type.type d;\n.type = { .u32 };", 10, "stands twice"),
         ("\n.Add d;", 11, "begins with an opcode"),
@@ -108,9 +118,11 @@ def test_matching_is_the_inverse_of_enumeration() -> None:
         ("add.x d;\n.x = { .u32 .s32 };", 11, "names separated by commas"),
         ("add.u32 d, a+imm{+imm};", 10, "cannot read the operand"),
         ("add.u32 d, a{+immediate};", 10, "cannot read the operand"),
-        ("add.u32 d, a{.asel};", 10, "a selector .asel, which is no set of this fence"),
+        ("add.u32 d, a{.asel};", 10, "a selector .asel, which is no set"),
         ("add.u32 d, a{.asel}{.bsel};\n.asel = .bsel = { .b0 };", 10, "cannot read the operand"),
-        ("add.u32 d, a;\n.asel = { .b0 };", 10, "no syntax line of this fence uses the set .asel"),
+        ("add.u32 d, a;\n.asel = { .b0 };", 11, "no syntax line uses the set .asel"),
+        (".x = { .a };\n\nadd.x d, a;\n\n.x = { .b };", 14, "defined twice"),
+        ("add.x d, a;\n.x = { .a };\n\n.x = { .b };", 13, "no syntax line uses the set .x"),
         ("add.u32 d, a{.asel};\n.asel = { .b[0-3 };", 11, "names separated by commas"),
         ("add.u32 d, a{.asel};\n.asel = { .b[0-3], .b2 };", 11, "lists a member twice"),
         ("add.u32 d, a{.asel};\n.asel = { .b[3-0] };", 11, "an empty range"),

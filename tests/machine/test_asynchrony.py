@@ -417,7 +417,7 @@ def test_copies_end_with_their_cta() -> None:
     LATER:
         {TAKE} st.global.u32 [%rd3], 100;
     """)
-    resident = contracts.limits().resident_threads(False, False) // 64
+    resident = contracts.limits.resident_threads(False, False) // 64
     source = source.replace("setp.ge.u32 %p0, %r2, 2", f"setp.ge.u32 %p0, %r2, {resident}")
     (out, after) = both(source, [blank(64 * 2 * resident), numbers()], grid=2 * resident, block=64)
     assert not out.any() and (after[::4] == 100).all()

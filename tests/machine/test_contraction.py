@@ -39,7 +39,7 @@ def test_both_engines_contract_alike() -> None:
 @pytest.mark.parametrize(("fault", "first"), [("the sign", 0), ("the operand", 42), ("a modifier", 0)])
 def test_a_fault_in_the_page_is_found(fault: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a few kernels, from one on: a sum of two products is rare."""
-    page, recorded = contracts.contraction(), read()
+    page, recorded = contracts.contraction, read()
     assert recorded is not None
     if fault == "the sign":
         monkeypatch.setattr(page, "opposite", lambda type, x: x)

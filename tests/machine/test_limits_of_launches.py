@@ -158,7 +158,7 @@ def test_only_time_in_which_the_processor_worked_counts(engine: str, monkeypatch
     source = kernel("L: add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 20000; @%p1 bra L; st.global.u32 [%rd1], %r5;")
     module, out = ptxspec.load(source), np.zeros(1, np.uint32)
     for name in ("TURN", "ROUND"):
-        monkeypatch.setattr(contracts.schedule(), name, 100)
+        monkeypatch.setattr(contracts.schedule, name, 100)
     monkeypatch.setitem(limits.PAUSE, engine, 1)
     for share, how in ((0.0, {}), (1.0, {"step_limit": 10**6})):
         found = clocks(monkeypatch, engine, 1.0, share)

@@ -327,4 +327,4 @@ def test_a_sampler_that_forces_coordinates() -> None:
     forced = ptxspec.Sampler(force_unnormalized_coords=True)
     assert texture.with_sampler(ptxspec.Sampler().state).normalized
     assert not texture.with_sampler(forced.state).normalized
-    assert contracts.lookups().combined(texture.state, forced.state).forced
+    assert contracts.lookups.combined(texture.state, forced.state).forced

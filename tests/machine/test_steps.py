@@ -13,13 +13,13 @@ import pytest
 from launching import ENGINES, kernel
 
 import ptxspec
+from ptxspec import contracts
 from ptxspec.literate.finder import pages
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
-from ptxspec.machine.memory import rules
 from ptxspec.machine.native import code
 from ptxspec.machine.native.compiling import BoundStep, Environment, compiled
-from ptxspec.query.invariants import check, formula, load_all, of_proofs
+from ptxspec.query.laws import check, formula, load_all, of_proofs
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate
@@ -359,6 +359,6 @@ def test_an_access_whose_rule_is_off_by_one(
         f".shared .align 4 .b8 s[64]; ld.shared.u32 %r5, [s+{address}]; add.u32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;"
     )
     assert outcomes(body, 3) == [[1] * 3] * 2
-    monkeypatch.setattr(rules(), what, wrong(getattr(rules(), what)))
+    monkeypatch.setattr(contracts.access, what, wrong(getattr(contracts.access, what)))
     found = outcomes(body, 3)
     assert found[0] == found[1] == {"aligned": "misaligned", "inside": "out of bounds"}[what]

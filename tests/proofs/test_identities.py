@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from ptxspec.query.identities import Identity, kept, load_all
-from ptxspec.query.inputs import inputs_of
-from ptxspec.query.invariants import of_proofs
-from ptxspec.query.paths.asking import assumed
+from ptxspec.query.laws import of_proofs
 from ptxspec.query.questions import ask as put
-from ptxspec.query.questions import question
+from ptxspec.query.questions import assumed, inputs_of, question
 from ptxspec.query.solvers import solve
 
 CLAIMS = load_all()

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from ptxspec.spec.textures import addressing
 
-from ptxspec.query import invariants, laws
+from ptxspec.query import laws
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.steps import Claim, taken
 from ptxspec.terms.vocabulary import TRUE
 
-LAWS = invariants.of_proofs()
+LAWS = laws.of_proofs()
 BY_SENTENCE = {law.sentence: law for law in LAWS}
 
 
@@ -33,7 +33,7 @@ def test_there_are_enough() -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=name)
 def test_a_law_is_decided_as_stated(law: Claim) -> None:
-    assert invariants.check(law).status == laws.expected(law)
+    assert laws.check(law).status == laws.expected(law)
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.holds], ids=name)
@@ -41,7 +41,7 @@ def test_a_law_is_about_something(law: Claim) -> None:
     """Where a law has a condition there are operands that meet it."""
     _, said = taken(law.function, *(port.variables() for port in law.inputs))
     premise = said.args[0].args[0] if said.op == "any" and said.args[0].op == "not" else TRUE
-    assert solve(premise, invariants.formula(law)[1], 60).status == "sat"
+    assert solve(premise, laws.formula(law)[1], 60).status == "sat"
 
 
 # what a law notices ---------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def clamped_one_off(texel: Texel) -> Texel:
 def test_a_fault_is_noticed(fault: Callable[[Texel], Texel], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     law = BY_SENTENCE[sentence]
     monkeypatch.setitem(law.function.__globals__, "texel", fault(addressing.texel))
-    assert invariants.check(law).status == "refuted"
+    assert laws.check(law).status == "refuted"
 
 
 # what is kept ---------------------------------------------------------------------------------------------------------
@@ -116,15 +116,15 @@ def test_a_law_that_is_always_false_is_refuted() -> None:
     def never() -> Bool:
         return ~TRUE
 
-    assert invariants.check(LAWS[0]._replace(function=never)).status == "refuted"
+    assert laws.check(LAWS[0]._replace(function=never)).status == "refuted"
 
 
 def test_workers_number_laws_as_whoever_asks_them() -> None:
     """In whatever order pages were loaded: here the last page that states any is loaded first."""
     program = (
         "from ptxspec.literate import finder; finder.install(); finder.load('ptxspec.spec.variables.index')\n"
-        "from ptxspec.query import invariants\n"
-        "print([(claim.path, claim.line) for claim in invariants.load_all()])"
+        "from ptxspec.query import laws\n"
+        "print([(claim.path, claim.line) for claim in laws.load_all()])"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == str([(claim.path, claim.line) for claim in invariants.load_all()])
+    assert told.strip() == str([(claim.path, claim.line) for claim in laws.load_all()])

@@ -18,8 +18,8 @@ from ptxspec.language.forms import registry
 from ptxspec.query import arrays, repeated
 from ptxspec.query.arrays import Columns, evaluated
 from ptxspec.query.evaluate import Results, executed, executed_again, values_of_inputs
-from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.repeated import Repeated
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.repeated import CachedFragment
 from ptxspec.terms.loops import Compiled
 from ptxspec.terms.types import Type
 
@@ -31,7 +31,7 @@ WRITTEN = {"lop3.b32 d, a, b, c, immLut;": "lop3.b32 d, a, b, c, 0x96;"}
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins with nothing asked."""
-    monkeypatch.setattr(repeated, "_asked", {})
+    monkeypatch.setattr(repeated, "_cached", {})
 
 
 def bits(source: random.Random, type: Type) -> Any:
@@ -60,7 +60,7 @@ def bits(source: random.Random, type: Type) -> Any:
     return source.getrandbits(width) & (source.getrandbits(width) if source.random() < 0.3 else ones)
 
 
-def rows(fragment: Fragment, count: int, seed: object) -> list[dict[str, Any]]:
+def rows(fragment: SymbolicFragment, count: int, seed: object) -> list[dict[str, Any]]:
     source = random.Random(str(seed))
     registers = {n: fragment.registers[n] for n in fragment.inputs if n in fragment.registers}
     return [{name: bits(source, type) for name, type in registers.items()} for _ in range(count)]
@@ -79,7 +79,7 @@ def answer(ask: Any, *arguments: Any) -> Any:
         return "open"
 
 
-def fragments(opcode: str, count: int) -> Iterator[tuple[str, Fragment]]:
+def fragments(opcode: str, count: int) -> Iterator[tuple[str, SymbolicFragment]]:
     """Some forms of an opcode that are functions of registers, as fragments."""
     forms = [v for form in registry().opcodes[opcode].forms for v in form.variants]
     random.Random(opcode).shuffle(forms)
@@ -100,7 +100,7 @@ def fragments(opcode: str, count: int) -> Iterator[tuple[str, Fragment]]:
 def test_what_is_asked_again_gives_what_it_gave_at_first(opcode: str, profile: str) -> None:
     """The function that a fragment is written out to, against the exact interpretation itself: results and what is told of them."""
     for text, fragment in fragments(opcode, 6):
-        again = Repeated(fragment)
+        again = CachedFragment(fragment)
         for row in rows(fragment, 12, text):
             values = values_of_inputs(fragment, row)
             first = answer(executed, fragment, values, profile)
@@ -131,7 +131,7 @@ def test_what_a_profile_leaves_open_is_as_it_is_for_each_element(text: str) -> N
     fragment = read_fragment(text)
     table = rows(fragment, ROWS, text)
     compare(text, table, "portable")
-    again = Repeated(fragment)
+    again = CachedFragment(fragment)
     settled = [
         row for row in table if answer(executed_again, again, values_of_inputs(fragment, row), "portable") != "open"
     ]
@@ -141,7 +141,7 @@ def test_what_a_profile_leaves_open_is_as_it_is_for_each_element(text: str) -> N
 def compare(text: str, table: list[dict[str, Any]], profile: str) -> None:
     """An array for each operand, against one evaluation after another."""
     fragment = read_fragment(text)
-    again = Repeated(fragment)
+    again = CachedFragment(fragment)
     columns = {}
     for name in table[0]:
         type = fragment.registers[name]
@@ -189,7 +189,7 @@ def test_fragments_on_arrays(text: str, seed: int) -> None:
     table = rows(fragment, 10, seed)
     if table[0]:
         compare(text, table, "hopper")
-        again = Repeated(fragment)
+        again = CachedFragment(fragment)
         for row in table:
             values = values_of_inputs(fragment, row)
             assert all_of(executed_again(again, values, "hopper")) == all_of(executed(fragment, values, "hopper"))
@@ -285,9 +285,9 @@ def test_little_is_remembered() -> None:
     """A text that comes but once leaves nothing made of it; of many, and of their loops, the last are kept."""
     for n in range(3 * repeated.MOST):
         ptxspec.evaluate(f"add.u32 d, a, {n};", a=1)
-    assert len(repeated._asked) == repeated.MOST and not any(repeated._asked.values())
+    assert len(repeated._cached) == repeated.MOST and not any(repeated._cached.values())
     ptxspec.evaluate(f"add.u32 d, a, {n};", a=1)
-    assert sum(found is not None for found in repeated._asked.values()) == 1
+    assert sum(found is not None for found in repeated._cached.values()) == 1
     assert repeated.repeated("add.u32 d, a, 0;") is None
     long = "add.u32 d, a, 1; " * 200
     assert ptxspec.evaluate(long, a=1) == ptxspec.evaluate(long, a=1) and repeated.repeated(long) is None
@@ -296,7 +296,7 @@ def test_little_is_remembered() -> None:
 def test_compiled_code_lets_other_threads_run() -> None:
     """It is called without Python's lock, and threads that ask at once get what is theirs."""
     text = "mad.lo.u32 d, a, a, b;"
-    found = repeated.asked_for_arrays(text)
+    found = repeated.for_arrays(text)
     a = np.arange(100_000, dtype=np.uint32)
     evaluated(found, {"a": a, "b": 1}, "hopper")
     (compiled,) = found.loops.values()

@@ -6,7 +6,7 @@ import pytest
 
 import ptxspec
 from ptxspec.query import causes
-from ptxspec.query.solvers import Answer
+from ptxspec.query.solvers import SolverAnswer
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,13 @@ def test_a_claim_that_fails_everywhere_has_no_cause() -> None:
 def test_nothing_is_claimed_without_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     found = ptxspec.prove("shl.b32 d, a, b;", "and.b32 x, b, 31; shl.b32 d, a, x;").counterexample
     assert found is not None
-    monkeypatch.setattr(causes, "solve", lambda *_: Answer("timeout", {}, {}))
+    monkeypatch.setattr(causes, "solve", lambda *_: SolverAnswer("timeout", {}, {}))
     why = found.why()
     assert why.holds_if == "" and why.assume is None
     assert all("open" in c.detail for c in why.causes)
-    monkeypatch.setattr(causes, "solve", lambda *_: Answer("unsat", {}, {}))  # also of the condition: no input is left
+    monkeypatch.setattr(
+        causes, "solve", lambda *_: SolverAnswer("unsat", {}, {})
+    )  # also of the condition: no input is left
     assert found.why().holds_if == ""
 
 

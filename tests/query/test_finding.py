@@ -12,7 +12,7 @@ import pytest
 import ptxspec
 from ptxspec.query import finding
 from ptxspec.query.minimal import order_of, rank, smallest
-from ptxspec.query.solvers import Answer
+from ptxspec.query.solvers import SolverAnswer
 from ptxspec.query.trials import simple_values
 from ptxspec.terms.core import Bool, constant
 from ptxspec.terms.exact import evaluate as evaluate_term
@@ -54,7 +54,7 @@ def test_none_is_proved(text: str, where: str) -> None:
 
 
 def test_nothing_is_proved_when_time_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "solve", lambda *_, **__: Answer("timeout", {}, {}))
+    monkeypatch.setattr(finding, "solve", lambda *_, **__: SolverAnswer("timeout", {}, {}))
     found = ptxspec.find("popc.b32 d, a;", "d > 32")
     assert found == [] and found.status == "unknown" and not found.complete and "timeout" in found.reason
     assert found.exit_status == 2
@@ -63,7 +63,7 @@ def test_nothing_is_proved_when_time_runs_out(monkeypatch: pytest.MonkeyPatch) -
 def test_what_the_solver_makes_up_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that does not stand up to the exact interpretation is no answer, and no proof of none either."""
     values = iter(range(100))
-    monkeypatch.setattr(finding, "solve", lambda *_, **__: Answer("sat", {"a": next(values)}, {}))
+    monkeypatch.setattr(finding, "solve", lambda *_, **__: SolverAnswer("sat", {"a": next(values)}, {}))
     found = ptxspec.find("popc.b32 d, a;", "d > 32")
     assert found == [] and found.status == "unknown" and "did not stand up" in found.reason
 
@@ -207,19 +207,19 @@ def test_the_simplest_model_is_the_first_of_all() -> None:
         types = {"a": TYPES[source.choice(["s8", "u8", "b8"])], "b": TYPES["s8"]}
         models = [{"a": source.getrandbits(8), "b": source.getrandbits(8)} for _ in range(12)]
 
-        def again(condition: Bool, models: list[dict[str, Any]] = models) -> tuple[str, Answer | None]:
+        def again(condition: Bool, models: list[dict[str, Any]] = models) -> tuple[str, SolverAnswer | None]:
             for values in models:
                 if evaluate_term(condition, values):
-                    return "sat", Answer("sat", values, {})
+                    return "sat", SolverAnswer("sat", values, {})
             return "unsat", None
 
-        found, sure = smallest(Answer("sat", models[0], {}), types, again, float("inf"))
+        found, sure = smallest(SolverAnswer("sat", models[0], {}), types, again, float("inf"))
         least = min(models, key=lambda m: [rank(m[n], t) for n, t in types.items()])
         assert found.values == least and sure
 
 
 def test_without_answers_a_model_stays_and_is_not_called_the_simplest() -> None:
-    first = Answer("sat", {"a": 77}, {})
+    first = SolverAnswer("sat", {"a": 77}, {})
     found, sure = smallest(first, {"a": TYPES["u32"]}, lambda _: ("unknown", None), float("inf"))
     assert found is first and not sure
     found, sure = smallest(first, {"a": TYPES["u32"]}, lambda _: ("unsat", None), 0.0)  # the time is over

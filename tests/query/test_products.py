@@ -11,9 +11,17 @@ from effort import at_most
 import ptxspec
 from ptxspec.base.options import Solver
 from ptxspec.query import records
-from ptxspec.query.classes import cases
-from ptxspec.query.functions import OPERATION, exchanged, given_that, with_any_functions, with_meanings
-from ptxspec.query.products import below, with_any_products, with_any_significands
+from ptxspec.query.abstractions import (
+    OPERATION,
+    below,
+    exchanged,
+    given_that,
+    subdomains,
+    with_any_functions,
+    with_any_products,
+    with_any_significands,
+    with_meanings,
+)
 from ptxspec.query.questions import ask
 from ptxspec.query.solvers import kept
 from ptxspec.query.solvers.domains import demanded
@@ -219,7 +227,7 @@ def test_a_proof_by_classes_has_a_certificate() -> None:
 
 @pytest.mark.parametrize("type", ["f16", "bf16"])
 def test_cases_have_all_inputs_among_them(type: str) -> None:
-    found = [*cases({"a": TYPES[type], "b": TYPES[type]})]
+    found = [*subdomains({"a": TYPES[type], "b": TYPES[type]})]
     ends = {n for case in found for part in demanded(case.holds) for n in _constants(part)}
     patterns = sorted(sign | size for sign in (0, 0x8000) for end in ends for size in (end, end + 1) if size < 0x8000)
     for a in patterns:

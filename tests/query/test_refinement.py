@@ -10,14 +10,13 @@ import pytest
 
 import ptxspec
 from ptxspec.language.forms import registry
-from ptxspec.query import refinement, sampling
-from ptxspec.query.bounds import allowed_patterns
+from ptxspec.query import refinement, trials
+from ptxspec.query.abstractions import with_any_functions
 from ptxspec.query.fragments import read_fragment
-from ptxspec.query.functions import with_any_functions
 from ptxspec.query.identities import Identity, load_all
-from ptxspec.query.means import Means
-from ptxspec.query.questions import ask
-from ptxspec.query.solvers import Answer, solve
+from ptxspec.query.questions import Means, ask
+from ptxspec.query.replaying import allowed_patterns
+from ptxspec.query.solvers import SolverAnswer, solve
 from ptxspec.query.undefined import reached
 from ptxspec.terms.core import constant, truth_variable, variable
 from ptxspec.terms.exact import evaluate
@@ -195,10 +194,10 @@ def test_what_was_looked_at_counts_where_the_solver_gives_up(monkeypatch: pytest
     """Inputs were found that no strategy covers, and the bound allows what is done at them: this is said, and not the silence."""
     real, asked = Means.solve, 0
 
-    def solve_once(self: Means, *given: Any, **how: Any) -> Answer:
+    def solve_once(self: Means, *given: Any, **how: Any) -> SolverAnswer:
         nonlocal asked
         asked += 1
-        return real(self, *given, **how) if asked == 1 else Answer("timeout", {}, {}, tried="z3 for 0.1 s")
+        return real(self, *given, **how) if asked == 1 else SolverAnswer("timeout", {}, {}, tried="z3 for 0.1 s")
 
     monkeypatch.setattr(Means, "solve", solve_once)
     verdict = refines(
@@ -309,7 +308,7 @@ def test_terms_for_rounded_results_are_the_nearest() -> None:
 
 def test_samples_meet_the_assumption_and_are_the_same_again() -> None:
     asked = ask("add.f32 d, a, b; setp.lt.u32 p, c, 5;", "add.f32 d, b, a; not.pred p, q;", "a < b")
-    drawn = [list(sampling.samples(asked, 1e12)) for _ in range(2)]
+    drawn = [list(trials.samples(asked, 1e12)) for _ in range(2)]
     assert drawn[0] == drawn[1] and len(drawn[0]) > 50
     assert all(v["a"] < v["b"] for v in drawn[0]) and {v["q"] for v in drawn[0]} == {True, False}
 

@@ -10,7 +10,7 @@ import pytest
 
 import ptxspec
 from ptxspec.query.synthesis import search
-from ptxspec.query.synthesis.sequences import Shape, sequences
+from ptxspec.query.synthesis.sequences import SearchSpace, sequences
 from ptxspec.query.synthesis.templates import templates_of
 from ptxspec.query.verdicts import Verdict
 
@@ -103,10 +103,8 @@ def test_no_proof_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_candidate_that_is_refuted_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a single vector many candidates agree: proofs alone keep them out, and each adds a vector."""
-    from ptxspec.query.synthesis import targets
-
-    monkeypatch.setattr(targets, "SIMPLE", 1)
-    monkeypatch.setattr(targets, "RANDOM", 0)
+    monkeypatch.setattr(search, "SIMPLE", 1)
+    monkeypatch.setattr(search, "RANDOM", 0)
     found = ptxspec.synthesize("add.u32 d, a, 3;", ["xor.b32", "add.u32"], most=1)
     assert found.text == "add.u32 d, a, 3;"
 
@@ -131,7 +129,7 @@ def test_sequences_are_listed_once_and_none_is_missing() -> None:
     """Of two instructions over one input, against all that there are, made in another way."""
     templates = tuple(templates_of(["add.u32", "sub.u32"]))
     assert [t.commutes for t in templates] == [True, False]
-    shape = Shape(templates, (32, 32), 32, (), 0)
+    shape = SearchSpace(templates, (32, 32), 32, (), 0)
     listed = {
         tuple((one.template.mnemonic, *(o.register for o in one.operands)) for one in sequence)
         for sequence in sequences(shape, 2)

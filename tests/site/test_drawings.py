@@ -343,7 +343,7 @@ def test_who_arrives_does_not_wait() -> None:
 def forget_all() -> None:
     """Drop what was worked out from definitions, and fragments that were made of them."""
     forget()
-    repeated._asked.clear()
+    repeated._cached.clear()
 
 
 @contextmanager

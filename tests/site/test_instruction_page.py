@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,13 +19,22 @@ from ptxspec.literate.documents import Fence
 from ptxspec.literate.notation import parse
 from ptxspec.pages import syntax_summary
 from ptxspec.pages.register import anchor
-from ptxspec_workshop.site import availability_table, code_links, instruction_page, modifier_links, operand_table, pages
+from ptxspec_workshop.site import (
+    availability_table,
+    code_links,
+    corner_cases,
+    instruction_page,
+    modifier_links,
+    operand_table,
+    pages,
+)
 
 INSTRUCTIONS = "ptxspec.spec.instructions"
 
 
 def shown(text: str) -> list[str]:
-    return [str(s) for s in syntax_summary.shapes(parse(Fence("syntax", 1, text), "page"))]
+    (lines,) = parse([Fence("syntax", 1, text)], "page")
+    return [str(s) for s in syntax_summary.shapes(lines)]
 
 
 def test_lines_that_differ_in_a_modifier_become_one() -> None:
@@ -140,9 +151,10 @@ def test_operands_have_types() -> None:
 
 def test_selectors_that_are_all_combinations_are_told_by_their_places() -> None:
     """`vset4` has 4,096 of them for an operand."""
-    (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vset4")[0]
+    (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vset")[1]
     allowed = {row.name: row.allowed for row in rows}
-    assert allowed["a"].endswith("with one of <code>.b[0-7][0-7][0-7][0-7]</code>, 4,096 of them")
+    pairs, fours = "<code>.h[0-3][0-3]</code>, 16 of them", "<code>.b[0-7][0-7][0-7][0-7]</code>, 4,096 of them"
+    assert allowed["a"].endswith(f"with one of {pairs} or {fours}")
     (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vadd")[0]
     allowed = {row.name: row.allowed for row in rows}
     assert "<code>.b3</code>" in allowed["a"] and "<code>.h1</code>" in allowed["a"]
@@ -167,6 +179,20 @@ def test_the_definition_stands_before_the_operands(tmp_path: Path) -> None:
     assert places == sorted(places)
     assert 'class="badge reference internal" href="#availability"' in html
     assert html.index("constants 0 to 255") > html.index('id="L-43"')
+
+
+def test_each_opcode_of_a_page_of_several_has_a_table_and_an_address(tmp_path: Path) -> None:
+    module, docname = f"{INSTRUCTIONS}.video.vadd2", "spec/instructions/video/vadd2"
+    opcodes = pages.opcodes(module)
+    assert len(opcodes) == 12
+    assert set(re.findall(r"\{table\} `(\w+)", corner_cases.markdown(module, [], {}))) == opcodes
+    (tmp_path / docname).parent.mkdir(parents=True)
+    known = SimpleNamespace(found_docs={docname, "spec/instructions/integer/bfe"})
+    app: Any = SimpleNamespace(builder=SimpleNamespace(format="html"), env=known, outdir=tmp_path)
+    instruction_page.redirect(app, None)
+    written = {path.stem: path.read_text() for path in tmp_path.rglob("*.html")}
+    assert {*written, "vadd2"} == opcodes
+    assert all('location.replace("vadd2.html" + location.hash)' in text for text in written.values())
 
 
 def test_names_lead_to_their_definitions(tmp_path: Path) -> None:

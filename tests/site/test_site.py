@@ -28,7 +28,7 @@ from ptxspec.literate.documents import parse
 from ptxspec.pages.anchors import form_anchor
 from ptxspec.pages.register import Entry, UnknownFreedom, entries
 from ptxspec.query import identities, laws
-from ptxspec.query.invariants import Finding, load_all
+from ptxspec.query.laws import ClaimVerdict, load_all
 from ptxspec.terms import TYPES
 from ptxspec.terms.steps import Claim
 from ptxspec_workshop import site
@@ -237,7 +237,9 @@ def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest
     kept = {"date": "2026-11-26", "verdicts": {precomputed.key_of_law(false): {"status": "refuted", "values": values}}}
     monkeypatch.setattr(precomputed, "_read", lambda: kept)
     asked: list[Claim] = []
-    monkeypatch.setattr(invariant_tables, "check", lambda claim: asked.append(claim) or Finding("unknown", {}, 0.0))
+    monkeypatch.setattr(
+        invariant_tables, "check", lambda claim: asked.append(claim) or ClaimVerdict("unknown", {}, 0.0)
+    )
     text = invariant_tables.markdown(module, path)
     assert set(asked) == set(own) - {false}
     assert "Computed on 2026-11-26" in text and "at `full` = `true`, `lanes` = `0x400`; all else zero" in text

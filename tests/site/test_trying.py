@@ -20,7 +20,7 @@ from docutils import nodes
 import ptxspec
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.query.fragments import read_fragment
-from ptxspec.query.operand_texts import operand_names, taken_as
+from ptxspec.query.texts import operand_names, taken_as
 from ptxspec_workshop.site.trying import answers, archive, box, npm
 from ptxspec_workshop.site.trying.pyodide import PYODIDE
 
@@ -182,7 +182,7 @@ PICKED: list[tuple[str, dict[str, str], str]] = [
 def expected(text: str, operands: dict[str, str], profile: str) -> dict[str, str] | None:
     """By register, the bits that `ptxspec.evaluate` gives, as the box writes them; None where it leaves a result open. The texts
     of operands are read as the command line reads them, which tests/cli holds against other readers."""
-    from ptxspec.query.operand_texts import values_of_texts
+    from ptxspec.query.texts import values_of_texts
 
     read = read_fragment(text)
     bits = {n: v for n, v in values_of_texts(read, operands).items() if n in operands}

@@ -96,14 +96,14 @@ def _numbers(texts: list[str], name: str, what: str) -> np.ndarray:
     """Numbers as an array of a type. Fails for the first that is none."""
     import numpy as np
 
-    from ptxspec.query.numbers import Unfit, bits_of_text
+    from ptxspec.query.numbers import InvalidValue, bits_of_text
     from ptxspec.terms.types import TYPES
 
     bits = []
     for i, text in enumerate(texts):
         try:
             bits.append(bits_of_text(text.strip(), TYPES[name]))
-        except Unfit as why:
+        except InvalidValue as why:
             element = f"element {i}: " if len(texts) > 1 else ""
             raise Failed(f"{what} is {name}: {element}{why}") from None
     return np.array(bits, f"u{int(name[1:]) // 8}").view(_dtype(name))

@@ -7,7 +7,7 @@ from typing import Any
 from ptxspec.cli.explain import not_executed
 from ptxspec.cli.shared import say
 from ptxspec.cli.sides import runs
-from ptxspec.query.values import line_of
+from ptxspec.query.texts import line_of
 
 
 def show(found: Any, why: Any) -> None:

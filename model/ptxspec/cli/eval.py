@@ -32,7 +32,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: boo
     with asked_rightly():
         from ptxspec.query.evaluate import executed
         from ptxspec.query.fragments import read_fragment
-        from ptxspec.query.operand_texts import operands_of
+        from ptxspec.query.texts import operands_of
         from ptxspec.terms.exact import NoChoice
 
         read = read_fragment(fragment)
@@ -73,7 +73,7 @@ def _as_dict(read: Any, results: Any) -> dict[str, Any]:
 
 
 def _show(read: Any, results: Any, profile: str) -> None:
-    from ptxspec.query.values import labelled, line_of
+    from ptxspec.query.texts import labelled, line_of
 
     rows, lines = [], []
     for name, bits in results.items():

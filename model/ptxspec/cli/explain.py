@@ -35,7 +35,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, 
     with asked_rightly():
         from ptxspec.query.explaining import explained
         from ptxspec.query.fragments import read_fragment
-        from ptxspec.query.operand_texts import operands_of
+        from ptxspec.query.texts import operands_of
         from ptxspec.terms.exact import NoChoice
 
         read = read_fragment(fragment)
@@ -51,7 +51,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, 
 
 
 def _show(step: Any, profile: str) -> None:
-    from ptxspec.query.values import line_of
+    from ptxspec.query.texts import line_of
 
     guard = "" if step.guard is None else f"@{step.guard} "
     say(f"{guard}{step.instruction}  — {step.page}")

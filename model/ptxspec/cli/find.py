@@ -49,7 +49,7 @@ def command(
 
 def _show(found: Any) -> None:
     from ptxspec.cli.counterexamples import choice_line
-    from ptxspec.query.values import line_of
+    from ptxspec.query.texts import line_of
 
     colour = {"found": "green", "none": "yellow"}.get(found.status, "yellow")
     status = "unknown: " if found.status == "unknown" else ""

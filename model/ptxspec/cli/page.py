@@ -53,21 +53,16 @@ def _root() -> Path:
 def found(name: str) -> str:
     """The path of the page that a name means, below the folder of the documents. Raises Failed where none is meant, or
     several."""
-    from ptxspec.language.forms import registry
     from ptxspec.language.suggestions import did_you_mean
 
     root = _root()
     folders = ("spec", "proofs", "docs/disputes")
     known = [path.relative_to(root).as_posix() for folder in folders for path in sorted((root / folder).rglob("*.md"))]
-    of_opcode = [path for path in known if path.endswith(f"/{name}.md") and path.startswith("spec/instructions/")]
     wanted = name.removesuffix(".md")
     exactly = [path for path in known if path.removesuffix(".md") in (wanted, f"spec/{wanted}", f"spec/{wanted}/index")]
-    # other pages are loaded only where the name alone does not say which one is meant
-    if not exactly and not of_opcode and name in registry().opcodes:
-        of_opcode = sorted({form.page.split(":")[0] for form in registry().opcodes[name].forms})
     ways = [
         exactly,
-        of_opcode,
+        [] if exactly else _of_opcode(*wanted.rpartition("/")[::2]),
         [path for path in known if path.startswith("spec/") and path.removesuffix(".md").endswith(f"/{wanted}")],
         [path for path in known if path.removesuffix(".md").endswith(f"/{wanted}")],
     ]
@@ -78,6 +73,18 @@ def found(name: str) -> str:
         raise Failed(f"{name} is several pages: {', '.join(meant)}", "unknown", 1)
     names = {path.removeprefix("spec/").removesuffix(".md") for path in known} | {Path(path).stem for path in known}
     raise Failed(f"there is no page {name}{did_you_mean(name, names)}", "unknown", 1)
+
+
+def _of_opcode(chapter: str, opcode: str) -> list[str]:
+    """The pages that define an opcode, of a chapter or ("") of all: the page of ld rather than that of ld.acquire."""
+    from ptxspec.language.forms import page_name, registry
+    from ptxspec.literate import finder
+
+    modules = registry().index.get(opcode, ())
+    pages = [Path(page_name(str(path))) for name, path in finder.pages("ptxspec.spec") if name in modules]
+    own = [page for page in pages if not chapter or f"/{page.parent.as_posix()}".endswith(f"/{chapter}")]
+    main = [page for page in own if page.stem == opcode or page.stem.split(".")[0] != opcode]
+    return [page.as_posix() for page in main or own]
 
 
 def _section(text: str, number: int) -> str:

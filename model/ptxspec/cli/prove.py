@@ -196,7 +196,7 @@ def _as_dict(verdict: Any) -> dict[str, Any]:
 
 def _show(verdict: Any) -> None:
     from ptxspec.cli import counterexamples
-    from ptxspec.query.ranges import MOST
+    from ptxspec.query.statement import MOST
 
     colour = {"proved": "green", "exhausted": "green", "refuted": "red"}.get(verdict.status, "yellow")
     say(f"{verdict.status}: {verdict.reason} ({verdict.seconds:.2f} s)", fg=colour)

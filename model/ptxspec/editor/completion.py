@@ -190,7 +190,7 @@ def _within_instruction(document: Document, offset: int, before: _Before, run: R
         return
     yield from _names(document, offset, before, (Of.REGISTER, Of.VARIABLE, Of.LABEL, Of.FUNCTION))
     yield from (Item(before.start, name, Of.VALUE, detail) for name, detail in pages.special_register_names())
-    yield from (Item(before.start, name, Of.VALUE) for name in contracts.literals().PREDEFINED)
+    yield from (Item(before.start, name, Of.VALUE) for name in contracts.literals.PREDEFINED)
 
 
 def _names(document: Document, offset: int, before: _Before, kinds: Iterable[Of], type: str = "") -> Iterator[Item]:
@@ -219,7 +219,7 @@ def _word_before(document: Document, offset: int) -> int:
 def _of_declarations(before: _Before) -> Iterator[Item]:
     """Words of declarations: types, state spaces and other directives that do not begin anything."""
     begin = {w for first, _ in syntax().begins.values() for w in first}
-    spaces = {f".{name}" for name in contracts.state_spaces().SPACES}
+    spaces = {f".{name}" for name in contracts.state_spaces.SPACES}
     if before.words[-1] == "=" or (before.words[-1] == "," and "(" not in before.words):
         return
     for type in TYPES.values():

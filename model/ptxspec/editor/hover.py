@@ -63,9 +63,9 @@ def mnemonic_of(document: Document, run: Run) -> str:
 
 def plain(mnemonic: str) -> str:
     """A mnemonic without the number of a bank of constants, and without what says that a parameter is a function's."""
-    from ptxspec.language.checked import spaces
+    from ptxspec import contracts
 
-    closer, space = spaces().IN_A_FUNCTION
+    closer, space = contracts.state_spaces.IN_A_FUNCTION
     words = [word.partition("[")[0] for word in mnemonic.split(".")]
     return ".".join(space if word == closer else word for word in words)
 

@@ -213,7 +213,7 @@ def _number(word: str) -> int | None:
     if word == "WARP_SZ":
         from ptxspec import contracts
 
-        return contracts.literals().PREDEFINED[word]
+        return contracts.literals.PREDEFINED[word]
     word = word.removesuffix("U")
     base = next((b for prefix, b in _INTEGER_BASES if word.startswith(prefix)), 8 if word[:1] == "0" else 10)
     try:

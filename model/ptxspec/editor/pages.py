@@ -96,7 +96,7 @@ def availability(form: Form) -> str:
 
 def _missing(mnemonic: str, links: Links) -> str | None:
     """What there is to say of an instruction of PTX that no page describes."""
-    gaps = contracts.gaps()
+    gaps = contracts.gaps
     name = gaps.family_of(mnemonic)
     if name is None:
         return None
@@ -117,7 +117,7 @@ def _by_page(opcode: Opcode, modifiers: tuple[str, ...]) -> dict[str, list[Synta
 def _earliest(name: str, page: str) -> str:
     """Since when the first form of an opcode on a page exists, and on which targets."""
     found = [
-        definition.availability(bound_values(bound))
+        definition.availability(bound_values(bound, line, definition))
         for line, definition in registry().opcodes[name].lines
         if page_name(definition.path) == page
         for _, bound in line.mnemonics()

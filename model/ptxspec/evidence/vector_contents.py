@@ -100,7 +100,7 @@ class Header(NamedTuple):
     @property
     def epoch(self) -> Epoch:
         """Raises ValueError for a version or a target that PTX does not have."""
-        directives = contracts.directives()
+        directives = contracts.directives
         match = re.fullmatch(r"(\d)\.(\d)", self.version)
         if match is None or int(match[2]) > directives.VERSIONS.get(int(match[1]), -1):
             raise ValueError(f"PTX has no version {self.version!r}")
@@ -120,7 +120,7 @@ def header_of(form: Form, version: str | None = None, target: str | None = None)
     of = None if target is None else target_number(target)
     since, needs = form.definition.availability(form.modifiers, of, names)
     target = target or (form.only[0] if form.only else f"sm_{max(needs, FIRST[1])}")
-    supported = contracts.directives().TARGETS[target]
+    supported = contracts.directives.TARGETS[target]
     header = Header(version or shown(max(since, supported, FIRST[0])), target)
     return header if form.exists(header.epoch) and header.epoch.version >= supported else None
 

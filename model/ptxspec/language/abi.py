@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from ptxspec import contracts
-from ptxspec.language.checked import (
-    Signature,
-    spaces,
-    unbanked,
-)
+from ptxspec.language.checked import Signature, unbanked
 from ptxspec.language.graphs import components, reached
 from ptxspec.language.module_context import Context
 from ptxspec.terms.types import Type
@@ -19,7 +15,7 @@ def keep_to_the_abi(context: Context) -> None:
     leads = {name: {c for c, _, _ in context.mentions.get(name, ()) if c is not None} for name in _callers(context)}
     without = _without_abi(context)
     defined = {context.symbols[f.name] for f in context.module.functions if f.body is not None}
-    page, has_abi = contracts.functions(), without is None
+    page, has_abi = contracts.functions, without is None
     for position in context.pointed:
         context.require(page.has_an_abi_for, position, "the address of a function", has_abi, why=without)
     said: set[int] = set()
@@ -53,7 +49,7 @@ def _without_abi(context: Context) -> str | None:
     """Why the module cannot have an ABI, or None: it declares a thread's variable outside of functions, or a function has several
     results."""
     for variable in context.module.variables:
-        if spaces().SPACES[unbanked(variable.space)].shared_by == "a thread":
+        if contracts.state_spaces.SPACES[unbanked(variable.space)].shared_by == "a thread":
             return f"it declares {variable.name} in .{variable.space} outside of functions"
     several = [s for s in context.signatures.values() if s.has_several_results]
     several += [s for found in context.mentions.values() for _, _, s in found if s.has_several_results]

@@ -31,7 +31,7 @@ class Aliases:
         function = self._with_a_body.get(name)
         is_an_entry = function is not None and function.is_entry
         if not self.context.require(
-            contracts.functions().aliases_are_of_functions, alias.position, is_an_entry, name=name
+            contracts.functions.aliases_are_of_functions, alias.position, is_an_entry, name=name
         ):
             return False
         found = self.context.signatures.get(self.context.symbols.get(name, name))
@@ -42,7 +42,7 @@ class Aliases:
 
     def _keeps_the_rules(self, alias: tree.Alias) -> bool:
         """Whether a function may be the alias of another; complains if not."""
-        context, page, at, require = self.context, contracts.functions(), alias.position, self.context.require
+        context, page, at, require = self.context, contracts.functions, alias.position, self.context.require
         own, other = (context.signatures[context.symbols[name]].declared for name in (alias.name, alias.of))
         leads_back = self.aliased(alias.of) == alias.name
         circle = self._circle(alias) if leads_back else ""

@@ -5,14 +5,7 @@ from __future__ import annotations
 from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.call_checks import Calls
-from ptxspec.language.checked import (
-    Kernel,
-    Op,
-    Place,
-    Plan,
-    spaces,
-    unbanked,
-)
+from ptxspec.language.checked import Kernel, Op, Place, Plan, unbanked
 from ptxspec.language.entry_parameters import EntryParameters
 from ptxspec.language.form_selection import Misfit
 from ptxspec.language.instructions import Instructions
@@ -60,9 +53,9 @@ class Bodies:
         kernel = Kernel(symbol, None if function.is_entry else context.signatures[symbol])
         kernel.performance = function.performance
         self._heading(function)
-        kernel.sizes |= {space: context.sizes[space] for space in spaces().once()}
+        kernel.sizes |= {space: context.sizes[space] for space in contracts.state_spaces.once()}
         if function.is_entry:  # in its frame the module's own come first
-            kernel.sizes[spaces().OF_FRAMES] = context.sizes[spaces().OF_FRAMES]
+            kernel.sizes[contracts.state_spaces.OF_FRAMES] = context.sizes[contracts.state_spaces.OF_FRAMES]
         own = "" if function.is_entry else f"@{symbol}"
         names = Names(outer, own)
         if kernel.signature is not None:
@@ -75,7 +68,7 @@ class Bodies:
         self._statements(_Body(kernel, function, names, own))
         self._place_open(kernel)
         self.opaque.count_handles(function.position, kernel.places)
-        at_the_end = contracts.functions().AT_THE_END
+        at_the_end = contracts.functions.AT_THE_END
         plan = self.instructions.plan(at_the_end, ())
         if isinstance(plan, Plan):
             kernel.code.append(Op(plan, (), None, function.position))
@@ -96,7 +89,7 @@ class Bodies:
         the same."""
         signature = self.layout.signature(kernel.name, function.returns, function.parameters, function.position)
         kernel.signature = signature
-        kernel.sizes[spaces().OF_FRAMES] = signature.size
+        kernel.sizes[contracts.state_spaces.OF_FRAMES] = signature.size
         declared = (*function.returns, *function.parameters)
         formals = (*signature.returns, *signature.parameters)
         for formal, parameter in zip((f for f in formals if f.vector), declared, strict=False):
@@ -179,21 +172,21 @@ class Bodies:
             return
         if "[" in item.space:
             item = item._replace(space=self.context.bank(item.space, item.position))
-        if spaces().SPACES[unbanked(item.space)].initialized:
+        if contracts.state_spaces.SPACES[unbanked(item.space)].initialized:
             self._static(item, kernel.name, names)
             return
         sizes = dict(kernel.sizes)
-        _known(names, self.variables.declare(item, names, sizes), item.space == spaces().OF_FRAMES)
+        _known(names, self.variables.declare(item, names, sizes), item.space == contracts.state_spaces.OF_FRAMES)
         kernel.sizes = {k: sizes[k] for k in kernel.sizes}
 
     def _passing(self, item: tree.Variable, kernel: Kernel, names: Names) -> None:
         """A variable in .param, which passes an argument or takes a result."""
         self.context.since("a variable of a function in .param", item.position)
         self.context.may_be_passed(item.type, bool(item.dimensions), item.position)
-        self.context.require(contracts.functions().parameters_are_aligned, item.position, item.align or 1)
-        sizes = {item.space: kernel.sizes[spaces().OF_FRAMES]}
+        self.context.require(contracts.functions.parameters_are_aligned, item.position, item.align or 1)
+        sizes = {item.space: kernel.sizes[contracts.state_spaces.OF_FRAMES]}
         _known(names, self.variables.declare(item, names, sizes), True)
-        kernel.sizes[spaces().OF_FRAMES] = sizes[item.space]
+        kernel.sizes[contracts.state_spaces.OF_FRAMES] = sizes[item.space]
 
     def _static(self, item: tree.Variable, symbol: str, names: Names) -> None:
         """A variable that there is one of, whoever calls the function."""

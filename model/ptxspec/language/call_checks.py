@@ -110,7 +110,7 @@ class Calls:
         self, call: _Call, arguments: tuple[Any, ...], results: tuple[Any, ...], signature: Signature
     ) -> tuple[tuple[tree.Operand, ...], tuple[tree.Operand, ...]] | None:
         """What a call passes to a function and takes from it, the elements of vectors one by one; None after a complaint."""
-        page, require = contracts.functions(), self.context.require
+        page, require = contracts.functions, self.context.require
         found: list[tuple[tree.Operand, ...]] = []
         for what, actuals, formals in (
             ("arguments", arguments, signature.parameters),
@@ -133,7 +133,7 @@ class Calls:
     def one_by_one(self, call: _Call, actuals: Any, formals: tuple[Formal, ...]) -> list[tree.Operand] | None:
         """What a call passes, the elements of vectors one by one, as parameters have them; None after a complaint."""
         found: list[tree.Operand] = []
-        rule = contracts.functions().vectors_go_into_vectors
+        rule = contracts.functions.vectors_go_into_vectors
         for actual, formal in zip(actuals, (f for f in formals if f.vector), strict=False):
             length = 1 if formal.is_array else formal.vector
             elements = len(actual.elements) if isinstance(actual, tree.Braces) else 0
@@ -148,7 +148,7 @@ class Calls:
         """Whether an operand of a call may stand for a parameter; complains if not. Its name is the unique one already."""
         if is_result and actual == tree.Name("_"):
             return True
-        page, at, function, require = contracts.functions(), call.at, call.function, self.context.require
+        page, at, function, require = contracts.functions, call.at, call.function, self.context.require
         if not require(page.no_vectors_in_arrays, at, formal.is_array, formal.vector, function=function):
             return False
         if not isinstance(actual, tree.Name):
@@ -171,7 +171,7 @@ class Calls:
 
     def passes_variable(self, call: _Call, name: str, place: Place, formal: Formal) -> bool:
         """Whether a variable may stand for a parameter; complains if not."""
-        page, at, require = contracts.functions(), call.at, self.context.require
+        page, at, require = contracts.functions, call.at, self.context.require
         said = {"function": call.function, "name": name}
         shape = "an array of one dimension" if formal.is_array else "no array"
         return (

@@ -6,12 +6,13 @@ pages: forms from the syntax fences, agreement of types from spec/operands/type-
 
 from __future__ import annotations
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.abi import keep_to_the_abi
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.bodies import Bodies
 from ptxspec.language.call_checks import Calls
-from ptxspec.language.checked import Checked, Kernel, spaces
+from ptxspec.language.checked import Checked, Kernel
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.entry_parameters import EntryParameters
 from ptxspec.language.initializers import Initializers
@@ -101,7 +102,9 @@ def _bodies(context: Context, bodies: Bodies) -> tuple[dict[str, Kernel], dict[s
             kernels[symbol] = bodies.kernel(function, context.outer)
         else:
             found = functions[symbol] = bodies.kernel(function, context.outer)
-            context.sizes |= {space: found.sizes[space] for space in spaces().once()}  # the module has one of each
+            context.sizes |= {
+                space: found.sizes[space] for space in contracts.state_spaces.once()
+            }  # the module has one of each
     return kernels, functions
 
 

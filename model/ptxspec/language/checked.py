@@ -12,9 +12,6 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.types import Type
 
-#: the pages of the state spaces, and of constants in banks
-spaces, banks = contracts.state_spaces, contracts.banks
-
 
 def unbanked(space: str) -> str:
     """The state space that a bank belongs to, as in the table of spaces; other spaces as they are."""
@@ -226,7 +223,7 @@ class Kernel:
         self.gaps: list[Gap] = []
         self.labels: dict[str, int] = {}
         #: bytes of the variables in each state space whose variables exist anew in each launch
-        self.sizes = dict.fromkeys(spaces().begins_anew(), 0)
+        self.sizes = dict.fromkeys(contracts.state_spaces.begins_anew(), 0)
         self.performance: dict[str, tuple[int, ...]] = {}
 
     @property
@@ -237,7 +234,7 @@ class Kernel:
     @property
     def frame_size(self) -> int:
         """Bytes of local memory that one activation uses, a parameter without a size apart."""
-        return contracts.functions().frame_size(self.sizes[spaces().OF_FRAMES])
+        return contracts.functions.frame_size(self.sizes[contracts.state_spaces.OF_FRAMES])
 
 
 class Checked(NamedTuple):
@@ -261,7 +258,7 @@ def sum_bits(kernel: Kernel, address: tree.Address, module: int) -> int:
     """How many bits the sum in brackets has, where the module's addresses have so many."""
     base = address.base.text if isinstance(address.base, tree.Name) else ""
     register = kernel.registers.get(base)
-    return module if register is None else contracts.variables().sum_bits(register.width, module)
+    return module if register is None else contracts.variables.sum_bits(register.width, module)
 
 
 def operand_of(op: Op, name: str) -> Any:

@@ -9,7 +9,7 @@ from ptxspec.terms.types import TYPES, Type
 
 def constant_fits(value: tree.Number | tree.Real, type: Type) -> bool:
     """Whether a constant may stand for a value of the type as an operand."""
-    return contracts.type_checking().takes_constant(type, real_bits(value))
+    return contracts.type_checking.takes_constant(type, real_bits(value))
 
 
 def real_bits(value: tree.Number | tree.Real) -> int:
@@ -23,7 +23,7 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     if isinstance(value, tree.Number):
         if type.kind == "pred":
             return int(value.value != 0)
-        return contracts.type_checking().constant_value(value.value, type.width)
+        return contracts.type_checking.constant_value(value.value, type.width)
     if value.width == type.width or (value.width, type.width) == (32, 64):
         return value.bits
     if type.kind == "b":  # what a variable begins as
@@ -32,8 +32,8 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     from ptxspec.terms.exact import evaluate
     from ptxspec.terms.vocabulary import select
 
-    formats = contracts.floating_point()
-    rounding = contracts.rounding()
+    formats = contracts.floating_point
+    rounding = contracts.rounding
     source, bits = TYPES[f"f{value.width}"], constant(value.bits)
     number = rounding.converted(type, "rn", bits, source)
     return int(evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {}))

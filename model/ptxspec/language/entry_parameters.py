@@ -30,7 +30,7 @@ class EntryParameters:
                 names.add_place(parameter.name, handle)
             return True
         type = self.context.type(parameter.type, parameter.position)
-        if not self.context.require(contracts.types().lies_in_memory, parameter.position, type.name):
+        if not self.context.require(contracts.types.lies_in_memory, parameter.position, type.name):
             return True
         self.context.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
         if not self.context.fits_vector(type, parameter.vector, parameter.position):
@@ -43,7 +43,7 @@ class EntryParameters:
         element = 0 if parameter.size is None else type.bytes
         place = Place(parameter.name, "param", offset, size, align, element=element)
         kernel.sizes["param"] = offset + size
-        page = contracts.memory_rules()
+        page = contracts.memory_rules
         most = page.most_parameters(self.context.version, self.context.target)
         if not self.context.require(page.parameters_have_room, parameter.position, kernel.sizes["param"], most):
             return False
@@ -56,11 +56,11 @@ class EntryParameters:
         """A parameter of an entry that is declared among its variables."""
         sizes = variable.dimensions
         initialized, dimensions = variable.values is not None, len(sizes)
-        rule = contracts.functions().is_one_parameter
+        rule = contracts.functions.is_one_parameter
         if not self.context.require(rule, variable.position, variable.vector, variable.repeat, initialized, dimensions):
             return
         if sizes and sizes[0] is None:
-            self.context.require(contracts.initializers().open_arrays_are_initialized, variable.position, False)
+            self.context.require(contracts.initializers.open_arrays_are_initialized, variable.position, False)
         elif names.taken(variable.name):
             self.context.complain(
                 variable.position, f"{variable.name} is declared twice in this scope", cited.VARIABLES

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptxspec.contracts import TypeChecking
 from ptxspec.language import cited
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.checked import Grouped, Missing, Plan, Read, Written
@@ -31,12 +30,12 @@ class Misfit(NamedTuple):
 
 
 def find_form(
-    opcode: Opcode | None, mnemonic: str, shape: tuple[Kind, ...], rules: TypeChecking, module: Epoch | None
+    opcode: Opcode | None, mnemonic: str, shape: tuple[Kind, ...], module: Epoch | None
 ) -> Plan | Misfit | Missing:
     """The form of an instruction, as `select_form` finds it among those of its opcode; why there is none; or that it is a gap.
     `opcode` is None if no page describes it."""
     if opcode is not None and opcode.find(mnemonic):
-        return select_form(opcode, mnemonic, shape, rules, module)
+        return select_form(opcode, mnemonic, shape, module)
     return without_form(opcode, mnemonic, module)
 
 
@@ -50,19 +49,13 @@ def without_form(opcode: Opcode | None, mnemonic: str, module: Epoch | None) -> 
     return Misfit(None, unknown_opcode(mnemonic) if opcode is None else Later(lambda: opcode.absent(mnemonic)))
 
 
-def select_form(
-    opcode: Opcode,
-    mnemonic: str,
-    shape: tuple[Kind, ...],
-    rules: TypeChecking,
-    module: Epoch | None,
-) -> Plan | Misfit:
+def select_form(opcode: Opcode, mnemonic: str, shape: tuple[Kind, ...], module: Epoch | None) -> Plan | Misfit:
     """The one form of a mnemonic of the opcode that operands of this shape fit, or why there is none. `module` has the version
     and the target that the form must exist for; None: it may be of any."""
     fitting: list[Plan] = []
     reasons: list[Misfit] = []
     for form in opcode.find(mnemonic):
-        plan = fit(form, shape, rules)
+        plan = fit(form, shape)
         if isinstance(plan, Plan):
             fitting.append(plan)
         else:
@@ -74,7 +67,7 @@ def select_form(
         return Misfit(None, f"two definitions claim this {mnemonic}: " + ", ".join(p.form.page for p in fitting))
     if module is None:
         return plan
-    return _unavailable(opcode, mnemonic, plan, shape, module) or _in_its_epoch(plan, shape, rules, module)
+    return _unavailable(opcode, mnemonic, plan, shape, module) or _in_its_epoch(plan, shape, module)
 
 
 def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, shape: tuple[Kind, ...], module: Epoch) -> Misfit | None:
@@ -116,19 +109,19 @@ def _written_names(form: Form, shape: tuple[Kind, ...]) -> list[str]:
     return [*(o.name for o, _ in written), *seconds]
 
 
-def _in_its_epoch(plan: Plan, shape: tuple[Kind, ...], rules: TypeChecking, epoch: Epoch) -> Plan:
+def _in_its_epoch(plan: Plan, shape: tuple[Kind, ...], epoch: Epoch) -> Plan:
     """The plan of a form in a module whose version or target gives it modifiers that it does not spell, or another meaning."""
     form = plan.form
     slots = {s.name for s in form.syntax.slots}
     more = {k: v for k, v in form.definition.implied(form.modifiers, epoch).items() if k in slots}
     if not more and not form.definition.dated:
         return plan
-    found = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape, rules)
+    found = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape)
     assert isinstance(found, Plan)
     return found._replace(form=form)
 
 
-def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misfit:
+def fit(form: Form, shape: tuple[Kind, ...]) -> Plan | Misfit:
     """How the operands fit the form, or why they do not."""
     page = page_name(form.definition.path)
     places = form.places
@@ -156,12 +149,12 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
             if isinstance(one, kinds.Part | kinds.Sum):
                 one = one.of
             if parameter is not None:
-                problem = source_problem(form, operand, parameter.annotation, one, rules)
+                problem = source_problem(form, operand, parameter.annotation, one)
                 of_members.append(Read(operand.name))
             else:
                 wanted: list[Any] = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
                 if one is not kinds.SINK or not operand.group:
-                    problem = destination_problem(form, operand, wanted, one, rules)
+                    problem = destination_problem(form, operand, wanted, one)
                 of_members.append(Written(outputs))
                 outputs += len(wanted)
             if problem:

@@ -27,6 +27,8 @@ from ptxspec.terms.types import TYPES, Type
 
 #: how many members of an operand's set of selectors are tried at least, where evidence is collected
 SPREAD = 12
+#: the parameter of a definition to which its opcode goes, if it takes that
+OPCODE = "opcode"
 #: more modifiers than any instruction has, however often some are repeated
 MOST_MODIFIERS = 64
 #: the folders whose pages state what a module may name: special registers, and functions of the system
@@ -38,9 +40,10 @@ _MOST_RANKED = 200
 
 
 class Form(NamedTuple):
-    """A form of an instruction: an opcode with its modifiers, the syntax line that allows it, and its definition. `marks` has
-    what is written at its operands: a selector by the name of its set of selectors, True for the name of each negation, and
-    the constant that is added to a register by the name of its addend.
+    """A form of an instruction: an opcode with its modifiers, the syntax line that allows it, and its definition. Among the
+    `modifiers` is the opcode, as "opcode", if the definition is that of several. `marks` has what is written at its operands: a
+    selector by the name of its set of selectors, True for the name of each negation, and the constant that is added to a register
+    by the name of its addend.
     `epoch` is the PTX version and target of the module that has the form; None stands for the newest ones that have it.
 
     >>> form = ptxspec.forms("bfe")[0]
@@ -281,7 +284,8 @@ class Opcode:
         for line, definition in self.lines:
             bound = line.bindings(modifiers)
             if bound is not None:
-                forms.append(Form(mnemonic, bound_values(bound), line.with_hints(bound), definition, line.signs))
+                own = line.with_hints(bound)
+                forms.append(Form(mnemonic, bound_values(bound, line, definition), own, definition, line.signs))
         return forms
 
     def _in_another_order(self, mnemonic: str) -> list[Form]:
@@ -305,7 +309,7 @@ class Opcode:
 
     def _unordered(self, mnemonic: str) -> tuple[Any, ...]:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
-        page = contracts.mnemonics()
+        page = contracts.mnemonics
         words = mnemonic.split(".")[1:]
         own, in_order = page.NEXT_TO.get(self.name, ()), page.IN_ORDER.get(self.name, ())
         count = next((i for i, word in enumerate(words) if word not in own), len(words))
@@ -338,7 +342,7 @@ class Opcode:
         forms = []
         for line, definition in self.lines:
             for mnemonic, bound in line.mnemonics():
-                form = Form(mnemonic, bound_values(bound), line, definition, line.signs)
+                form = Form(mnemonic, bound_values(bound, line, definition), line, definition, line.signs)
                 key = (mnemonic, _operand_shape(form))
                 if key in seen:
                     raise DocumentError(
@@ -445,9 +449,11 @@ def _operand_shape(form: Form) -> tuple[Any, ...]:
     return tuple(shape)
 
 
-def bound_values(bound: dict[str, str | bool]) -> dict[str, Any]:
-    """What the slots of a line are bound to as a definition takes it: types for the names of types."""
-    return {k: TYPES.get(v, v) if isinstance(v, str) else v for k, v in bound.items()}
+def bound_values(bound: dict[str, str | bool], line: SyntaxLine, definition: Definition) -> dict[str, Any]:
+    """What the slots of a line are bound to as its definition takes it: types for the names of types, and beside them the opcode
+    if the definition is that of several."""
+    values = {k: TYPES.get(v, v) if isinstance(v, str) else v for k, v in bound.items()}
+    return {OPCODE: line.opcode, **values} if OPCODE in definition.modifiers else values
 
 
 class Registry:
@@ -504,13 +510,13 @@ def bound_lines(module: Any) -> list[Bound]:
     fences = finder.document_of(module).of("syntax")
     if not definitions:
         raise DocumentError(path, 1, "a page of an instruction without semantics: no @instruction")
-    start = 0
+    parsed, start = notation.parse(fences, path), 0
     for definition in definitions:
-        own = [f for f in fences if start < f.line < definition.line]
+        own = [lines for fence, lines in zip(fences, parsed, strict=True) if start < fence.line < definition.line]
         start = definition.line
         if not own:
             raise DocumentError(path, definition.line, f"{definition.name} has no syntax fence before it")
-        lines = [line for fence in own for line in notation.parse(fence, path)]
+        lines = [line for some in own for line in some]
         _check_binding(definition, lines, path)
         found += [(line, definition) for line in lines]
     for fence in fences:
@@ -545,7 +551,7 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
         destinations = [n for n in names if n not in definition.sources]
         if len(destinations) > len(definition.results):
             raise DocumentError(path, line.line, f"{definition.name} does not say what {destinations[-1]} is")
-    known = {s.name for line in lines for s in line.slots}
+    known = {OPCODE, *(s.name for line in lines for s in line.slots)}
     for operand in (o for line in lines for o in line.operands):
         known |= {operand.selector.name} if operand.selector else set()
         known |= {operand.negation} if operand.sign else set()
@@ -597,7 +603,7 @@ def _near_family(mnemonic: str) -> str:
     from ptxspec.language.suggestions import did_you_mean
 
     words = mnemonic.split(".")[:MOST_MODIFIERS]
-    own = [f for f in contracts.gaps().FAMILIES if opcode_of(f) == words[0]]
+    own = [f for f in contracts.gaps.FAMILIES if opcode_of(f) == words[0]]
     counts = sorted({f.count(".") + 1 for f in own}, reverse=True)
     found = (did_you_mean(".".join(words[:n]), (f for f in own if f.count(".") + 1 == n)) for n in counts)
     return next((one for one in found if one), "")
@@ -614,7 +620,7 @@ def _parted(mnemonic: str, exactly: bool) -> list[str]:
         opcode, word = name[:cut], name[cut:]
         if opcode not in known:
             continue
-        families = [f.split(".") for f in contracts.gaps().FAMILIES if opcode_of(f) == opcode]
+        families = [f.split(".") for f in contracts.gaps.FAMILIES if opcode_of(f) == opcode]
         firsts = {f[1] for f in families if len(f) > 1}
         described = registry().opcodes.get(opcode)
         words = firsts | (described.words if described is not None else set())
@@ -628,7 +634,7 @@ def _parted(mnemonic: str, exactly: bool) -> list[str]:
 
 def opcodes() -> dict[str, bool]:
     """Every opcode of PTX, and whether a page describes it."""
-    missing = map(opcode_of, contracts.gaps().FAMILIES)
+    missing = map(opcode_of, contracts.gaps.FAMILIES)
     return dict.fromkeys(registry().opcodes, True) | {n: False for n in missing if n not in registry().opcodes}
 
 

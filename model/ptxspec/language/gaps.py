@@ -55,7 +55,7 @@ def families(beginning: str = "") -> list[Gap]:
     >>> [str(gap) for gap in families("wgmma.fence")]
     ['wgmma.fence: an order among products of a warpgroup (PTX 8.0, sm_90a)']
     """
-    page = contracts.gaps()
+    page = contracts.gaps
     own = page.family_of(beginning)
     names = [
         n for n in page.FAMILIES if n == own or not beginning or f"{n}.".startswith((f"{beginning}.", f"{beginning}::"))
@@ -68,7 +68,7 @@ def families(beginning: str = "") -> list[Gap]:
 
 def further_forms(opcode: str) -> list[Gap]:
     """What of an opcode that has a page no page describes, beside families."""
-    return [_gap(opcode, more) for more in contracts.gaps().FORMS.get(opcode, ())]
+    return [_gap(opcode, more) for more in contracts.gaps.FORMS.get(opcode, ())]
 
 
 def _gap(name: str, family: Any) -> Gap:
@@ -95,7 +95,7 @@ class Coverage(NamedTuple):
 def coverage() -> Coverage:
     """How much of PTX the pages describe."""
     gaps = families()
-    missing = {gap.opcode for gap in gaps} | set(contracts.gaps().FORMS)
+    missing = {gap.opcode for gap in gaps} | set(contracts.gaps.FORMS)
     known = opcodes()
     return Coverage(
         sorted(name for name, has_page in known.items() if has_page and name not in missing),
@@ -119,7 +119,8 @@ def told(checked: Checked, kernels: Iterable[Kernel]) -> list[Diagnostic]:
 def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missing | str | None:
     """What an instruction that no page describes is of; a str says why a module of this version and target (None: of any) does
     not have it. None if PTX has no such instruction. `opcode` is what pages say of its opcode."""
-    page = contracts.gaps()
+    page = contracts.gaps
+    family: contracts.gaps.Family | contracts.gaps.Further
     name = page.family_of(mnemonic)
     if name is None:
         more = page.further_form(mnemonic, frozenset(opcode.words)) if opcode is not None else None

@@ -30,16 +30,16 @@ class Initializers:
     ) -> tuple[bytes, tuple[Pointer, ...]]:
         """The bytes of an initializer, which zeros follow, and where addresses belong into them:
         spec/variables/initializers.md."""
-        page = contracts.initializers()
+        page = contracts.initializers
         data = bytearray()
         pointers: list[Pointer] = []
         try:
             page.type_is_initialized.demand(type)
             for value in page.leaves(variable.values, dimensions, variable.vector):
-                number = self._initial_number(value, type, page)
+                number = self._initial_number(value, type)
                 if number is None:
                     number = 0
-                    pointers.append(self._pointer(value, type, names, page, variable.position, len(data)))
+                    pointers.append(self._pointer(value, type, names, variable.position, len(data)))
                 data.extend(number.to_bytes(type.bytes, "little"))
         except BrokenRule as broken:
             self.context.complaints.add_broken(variable.position, broken)
@@ -54,9 +54,9 @@ class Initializers:
                 initial, pointers = self.image(variable, type, dimensions, self.context.outer)
                 self.context.outer.places[variable.name] = place._replace(initial=initial, pointers=pointers)
 
-    def _initial_number(self, value: Any, type: Type, page: contracts.Initializers) -> int | None:
+    def _initial_number(self, value: Any, type: Type) -> int | None:
         """The bits of a value of an initializer that is a number, None if it is an address."""
-        mask = None
+        page, mask = contracts.initializers, None
         if isinstance(value, tree.Masked):
             mask, value = value
         if not isinstance(value, tree.Number | tree.Real):
@@ -67,11 +67,9 @@ class Initializers:
             return page.masked(mask, value.value % (1 << 64))
         return constant_bits(value, type)
 
-    def _pointer(
-        self, value: Any, type: Type, names: Names, page: contracts.Initializers, position: int, offset: int
-    ) -> Pointer:
+    def _pointer(self, value: Any, type: Type, names: Names, position: int, offset: int) -> Pointer:
         """An address in an initializer."""
-        mask = None
+        page, mask = contracts.initializers, None
         if isinstance(value, tree.Masked):
             mask, value = value
         (page.takes_an_address if mask is None else page.takes_a_byte_of_an_address).demand(type.name)

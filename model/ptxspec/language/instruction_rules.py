@@ -9,17 +9,7 @@ from typing import Any
 from ptxspec import contracts
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
-from ptxspec.language.checked import (
-    Grouped,
-    Kernel,
-    Op,
-    Place,
-    Plan,
-    Read,
-    Signature,
-    Written,
-    spaces,
-)
+from ptxspec.language.checked import Grouped, Kernel, Op, Place, Plan, Read, Signature, Written
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.module_context import Context
@@ -47,7 +37,7 @@ class InstructionRules:
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
         variable or that marks an address."""
         effect = op.plan.meaning.effect
-        rule = spaces().loads_and_stores_say_func
+        rule = contracts.state_spaces.loads_and_stores_say_func
         if not self.context.require(rule, item.position, said, effect, mnemonic=item.mnemonic):
             return True
         for index, operand in enumerate(op.operands):
@@ -95,7 +85,7 @@ class InstructionRules:
             assert place is not None
             if place.framed and not any(f.place is place for f in (formals.parameters if formals else ())):
                 is_a_result = any(f.place is place for f in (formals.returns if formals else ()))
-                rule = contracts.functions().what_is_passed_has_no_address
+                rule = contracts.functions.what_is_passed_has_no_address
                 if not self.context.require(rule, position, not is_a_result, name=place.name):
                     return False
                 self.context.since("the address of a function's result", position)
@@ -103,7 +93,7 @@ class InstructionRules:
 
     def may_be_unified(self, op: Op, address: tree.Address, item: tree.Instruction, index: int, kernel: Kernel) -> bool:
         """Whether the address of an access, which is an operand of this number, may be .unified; complains if not."""
-        page, at, require = contracts.attributes(), self.context.operand_position(item, index), self.context.require
+        page, at, require = contracts.attributes, self.context.operand_position(item, index), self.context.require
         gives, said = any(isinstance(part, Written) for part in op.plan.parts), item.mnemonic
         name = address.base.text if address.base is not None else ""
         return require(page.takes_unified, at, op.plan.meaning.effect, gives, mnemonic=said) and require(
@@ -123,18 +113,18 @@ class InstructionRules:
         says ::func of the latter."""
         framed = place.framed if place is not None else kernel.signature is not None or bool(said)
         of_an_entry = place is not None and not framed
-        rule = spaces().func_is_of_a_function
+        rule = contracts.state_spaces.func_is_of_a_function
         if not self.context.require(rule, item.position, bool(said), of_an_entry, mnemonic=item.mnemonic):
             return None
         taken, given = self._places_of(kernel.signature)
-        page, at, require = contracts.functions(), item.position, self.context.require
+        page, at, require = contracts.functions, item.position, self.context.require
         is_taken, is_given = (place is not None and id(place) in places for places in (taken, given))
         is_passed = place is not None and framed and not is_taken and not is_given
         loads = isinstance(effect, effects.Load)
         require(page.what_is_passed_is_not_guarded, at, is_passed, op.guard is not None)
         require(page.parameters_are_read, at, not framed or is_taken, loads)
         require(page.results_are_written, at, is_given, loads)
-        return op._replace(space=spaces().OF_FRAMES if framed else "")
+        return op._replace(space=contracts.state_spaces.OF_FRAMES if framed else "")
 
     def _places_of(self, signature: Signature | None) -> tuple[frozenset[int], frozenset[int]]:
         """The identities of the variables that a function takes, and of those that it gives."""
@@ -150,7 +140,10 @@ class InstructionRules:
         if modifiers.get("ss") != "param::entry" and str(modifiers.get("space")).split("::")[0] != "param":
             return False
         named = [_named_place(operand, kernel) for operand in op.operands]
-        names_a_functions, rule = any(p is not None and p.framed for p in named), spaces().entry_is_of_an_entry
+        names_a_functions, rule = (
+            any(p is not None and p.framed for p in named),
+            contracts.state_spaces.entry_is_of_an_entry,
+        )
         return not self.context.require(rule, item.position, True, names_a_functions, mnemonic=item.mnemonic)
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
@@ -204,7 +197,7 @@ _Asked = tuple[StaticRule[*tuple[Any, ...]], int | None, tuple[Any, ...], dict[s
 
 def asked_of_addresses(op: Op, shape: list[Kind]) -> Iterator[_Asked]:
     """What an instruction whose operands are of these kinds must keep to where addresses have 64 bits."""
-    form, page = op.plan.form, spaces()
+    form, page = op.plan.form, contracts.state_spaces
     said = {"mnemonic": form.mnemonic}
     yield page.forms_have_their_addresses, None, (form.definition.needs_narrow_addresses(form.modifiers),), said
     for index, kind in enumerate(shape):

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.call_checks import Calls
-from ptxspec.language.checked import (
-    Gap,
-    Kernel,
-    Missing,
-    Op,
-    Place,
-    Plan,
-    banks,
-    spaces,
-    unbanked,
-)
+from ptxspec.language.checked import Gap, Kernel, Missing, Op, Place, Plan, unbanked
 from ptxspec.language.form_selection import Misfit, find_form
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
@@ -99,7 +90,7 @@ class Instructions:
         if found is None:
             self.context.complain(position, self.operands.undeclared(guard[0], names, "the guard "))
             return None
-        if not self.context.require(self.context.rules.guards_are_predicates, position, found[1], name=guard[0]):
+        if not self.context.require(contracts.type_checking.guards_are_predicates, position, found[1], name=guard[0]):
             return None
         kernel.registers[found[0]] = found[1]
         return found[0], guard[1]
@@ -142,7 +133,7 @@ class Instructions:
             return self.calls.branch_among(op, effect, item, names, kernel)
         if not isinstance(effect, effects.Access):
             return op
-        if (said or self.operands.special) and effect.space == banks().space_of(banks().FIRST):
+        if (said or self.operands.special) and effect.space == contracts.banks.space_of(contracts.banks.FIRST):
             place = _place_of(op, kernel)
             return op._replace(space=(said if place is None else place.space) or op.space)
         if effect.space == "param":
@@ -153,7 +144,7 @@ class Instructions:
         """The mnemonic with its state space as forms spell it, and the space that it says: a bank of constants, or .param of a
         function."""
         words, said = item.mnemonic.split("."), ""
-        closer, plain = spaces().IN_A_FUNCTION
+        closer, plain = contracts.state_spaces.IN_A_FUNCTION
         for i, word in enumerate(words):
             if "[" in word:
                 said = self.context.bank(word, item.position)
@@ -167,7 +158,7 @@ class Instructions:
         """The plan for an instruction of this shape, or why there is none."""
         context = self.context
         opcode = context.table.get(mnemonic.split(".")[0])
-        return find_form(opcode, mnemonic, shape, context.rules, context.epoch)
+        return find_form(opcode, mnemonic, shape, context.epoch)
 
 
 def _memory(element: Any) -> tree.Address:

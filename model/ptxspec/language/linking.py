@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.check import check
-from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
+from ptxspec.language.checked import Checked, Kernel, Place, Signature
 from ptxspec.language.diagnostics import Complaints, PtxError, Sources, together
 from ptxspec.language.named import Places
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
@@ -52,7 +52,7 @@ class _Linker:
 
     def __init__(self, parts: list[Checked]):
         self.parts = parts
-        self.page = contracts.linking()
+        self.page = contracts.linking
         self.complaints = [Complaints(part.source) for part in parts]
         for number in range(len(parts)):
             self._spread(number)
@@ -253,8 +253,8 @@ class _Linker:
         self, chosen: dict[str, _Declared], short: dict[str, str]
     ) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
-        fits, what = spaces().space_holds, "too many variables of all modules"
-        sizes = dict.fromkeys(spaces().addressable(), 0)
+        fits, what = contracts.state_spaces.space_holds, "too many variables of all modules"
+        sizes = dict.fromkeys(contracts.state_spaces.addressable(), 0)
         placed: dict[str, Place] = {}
         aligned: dict[str, int] = {}
         for part in self.parts:
@@ -332,7 +332,7 @@ class _Linker:
         numbers = {
             id(k): n for n, part in enumerate(self.parts) for k in (*part.functions.values(), *part.kernels.values())
         }
-        frames, end = spaces().OF_FRAMES, {space: sizes[space] for space in spaces().once()}
+        frames, end = contracts.state_spaces.OF_FRAMES, {space: sizes[space] for space in contracts.state_spaces.once()}
         for kernel in (*functions.values(), *kernels.values()):
             number = numbers[id(kernel)]
             part = self.parts[number]

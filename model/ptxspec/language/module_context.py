@@ -6,7 +6,7 @@ import re
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Signature, banks, spaces
+from ptxspec.language.checked import Signature
 from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.digits import integer_of
 from ptxspec.language.forms import registry
@@ -29,7 +29,6 @@ class Context:
         self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
         self.complaints = Complaints(source)
         self.table = registry().opcodes
-        self.rules = contracts.type_checking()
         self.specials = special_registers()
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)
@@ -53,14 +52,14 @@ class Context:
         #: variables in .global and .const that functions declare, by names that nothing else has
         self.statics = Places()
         #: bytes of the module's variables in each state space
-        self.sizes = dict.fromkeys(spaces().addressable(), 0)
+        self.sizes = dict.fromkeys(contracts.state_spaces.addressable(), 0)
         sections = [d for d in module.directives if isinstance(d, tree.Section)]
         #: the names of sections and of the labels in them
         self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}
         self.version = module.version
         self.target = target_number(module.target[0])
         self.epoch = Epoch(module.version, self.target, features(module.target[0]))
-        directives = contracts.directives()
+        directives = contracts.directives
         #: what it says of the bits of its addresses
         self.address_size_said = None if module.address_size_position is None else module.address_size
         self.may_be_narrow = directives.may_be_narrow(self.address_size_said, self.target)
@@ -79,7 +78,7 @@ class Context:
     @property
     def address_size(self) -> int:
         """The bits of an address, once all bodies are checked."""
-        return contracts.directives().address_size(self.address_size_said, self.needs_narrow)
+        return contracts.directives.address_size(self.address_size_said, self.needs_narrow)
 
     def position_of(self, name: str) -> int:
         """Where a variable, a function or an entry of the module is declared for the first time."""
@@ -92,21 +91,21 @@ class Context:
 
     def since(self, directive: str, position: int) -> None:
         """Complain of a directive that is newer than the module's version or target."""
-        page = contracts.directives()
+        page = contracts.directives
         self.require(page.version_has, position, directive, self.version)
         self.require(page.target_has, position, directive, self.target)
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
-        return self.require(contracts.directives().version_still_has, position, what, self.version)
+        return self.require(contracts.directives.version_still_has, position, what, self.version)
 
     def may_be_passed(self, type: str, is_array: bool, position: int) -> None:
         """Complain of a variable in .param that is no array and of a type that asks for one."""
-        self.require(contracts.types().may_be_in_param, position, type, is_array)
+        self.require(contracts.types.may_be_in_param, position, type, is_array)
 
     def bank(self, written: str, position: int) -> str:
         """The state space that `const[N]` means in this module."""
-        page = banks()
+        page = contracts.banks
         number = page.bank_of(written)
         if (
             self.require(page.is_a_bank, position, number)
@@ -124,14 +123,14 @@ class Context:
             page = "spec/operands/type-checking.md"
             self.complain(position, Later(lambda: (what + did_you_mean(f".{name}", (f".{k}" for k in known)), page)))
             return TYPES["b32"]
-        types = contracts.types()
+        types = contracts.types
         if self.require(types.version_has_type, position, name, self.version):
             self.require(types.target_has_type, position, name, self.target)
         return found
 
     def fits_vector(self, type: Type, length: int, position: int) -> bool:
         """Whether there may be a vector of a type; complains if not."""
-        return length == 1 or self.require(contracts.variables().is_a_vector_of, position, type, length)
+        return length == 1 or self.require(contracts.variables.is_a_vector_of, position, type, length)
 
     def operand_position(self, item: tree.Instruction, index: int) -> int:
         """The offset of an operand, found by reading the instruction once more."""
@@ -141,7 +140,7 @@ class Context:
 def features(target: str) -> tuple[str, ...]:
     """The features of some chips alone that a target has, one that there is not having none."""
     name = re.sub("^compute_", "sm_", target)
-    page = contracts.directives()
+    page = contracts.directives
     return page.features(name) if name in page.TARGETS else ()
 
 

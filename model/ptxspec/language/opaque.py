@@ -42,7 +42,7 @@ class OpaqueVariables:
         return "texmode_independent" in self.context.module.target
 
     def is_opaque(self, type: str, space: str = "") -> bool:
-        return space == "tex" or type in contracts.opaque_types().FIELDS
+        return space == "tex" or type in contracts.opaque_types.FIELDS
 
     def opaque_kind(self, type: str) -> str:
         """What tells variables of one type from those of another where an instruction needs one."""
@@ -50,7 +50,7 @@ class OpaqueVariables:
 
     def opaque_variables(self, variable: tree.Variable, names: Names, inside: bool = False) -> Place | Range | None:
         """The handles that one declaration makes; None after a complaint."""
-        context, page, at = self.context, contracts.opaque_types(), variable.position
+        context, page, at = self.context, contracts.opaque_types, variable.position
         type = "texref" if variable.space == "tex" else variable.type
         if names.taken(variable.name, variable.repeat):
             context.complain(at, f"{variable.name} is declared twice in this scope", _PAGE)
@@ -85,7 +85,7 @@ class OpaqueVariables:
         return Range(count, place, page.APART, variable.position)
 
     def opaque_parameter(self, parameter: tree.Parameter) -> Place | None:
-        page = contracts.opaque_types()
+        page = contracts.opaque_types
         if not self.context.require(
             page.has_opaque_types, parameter.position, self.context.version, type=parameter.type
         ) or not self._may_be_declared(parameter.type, parameter.position, parameter.size is not None):
@@ -94,13 +94,13 @@ class OpaqueVariables:
 
     def _may_be_declared(self, type: str, position: int, is_array: bool) -> bool:
         """Whether there are variables and parameters of a type in the module; complains if not."""
-        page, require = contracts.opaque_types(), self.context.require
+        page, require = contracts.opaque_types, self.context.require
         return require(page.opaque_variables_are_no_arrays, position, is_array, type=type) and require(
             page.samplers_are_apart_in_independent_mode, position, type, self.independent
         )
 
     def _handle(self, name: str, type: str, base: int) -> Place:
-        page = contracts.opaque_types()
+        page = contracts.opaque_types
         self._handles += 1
         number = (
             self.context.part or 0
@@ -109,7 +109,7 @@ class OpaqueVariables:
 
     def _fields_fit(self, type: str, values: Any, position: int) -> bool:
         """Whether an initializer fits an opaque variable; complains if not."""
-        page, require = contracts.opaque_types(), self.context.require
+        page, require = contracts.opaque_types, self.context.require
         if not require(page.opaque_variables_begin_with_fields, position, isinstance(values, tree.Fields)):
             return False
         for name, value in values.fields:
@@ -128,7 +128,7 @@ class OpaqueVariables:
     def check_handles(self, item: tree.Instruction, op: Op, registers: dict[str, Type]) -> bool:
         """Whether an instruction for images has the operands that the module's texture mode and version ask for; complains if
         not."""
-        page, require = contracts.opaque_types(), self.context.require
+        page, require = contracts.opaque_types, self.context.require
         sources = op.plan.form.definition.sources
         given = dict(_operands(op.plan.parts, op.operands))
         handles = {n for n, p in sources.items() if getattr(p.annotation, "name", "") in HANDLES}
@@ -144,7 +144,7 @@ class OpaqueVariables:
 
     def handles_in_registers(self, item: tree.Instruction, of_sampler: bool) -> bool:
         """Whether a register of the module may hold a handle, of a sampler or beside one; complains if not."""
-        page, at, now, require = contracts.opaque_types(), item.position, self.context.epoch, self.context.require
+        page, at, now, require = contracts.opaque_types, item.position, self.context.epoch, self.context.require
         if not require(page.has_handles_in_registers, at, now.version, now.target, mnemonic=item.mnemonic):
             return False
         rule = page.has_handles_of_samplers_in_registers
@@ -152,7 +152,7 @@ class OpaqueVariables:
 
     def gives_handle(self, item: tree.Instruction, kind: str) -> bool:
         """Whether an instruction that is none for images may name an opaque variable of a kind; complains if not."""
-        rule = contracts.opaque_types().gives_handles_of_textures
+        rule = contracts.opaque_types.gives_handles_of_textures
         independent = self.independent and kind == self.opaque_kind("texref")
         return self.handles_in_registers(item, kind == "samplerref") and self.context.require(
             rule, item.position, independent, self.context.version, mnemonic=item.mnemonic
@@ -160,7 +160,7 @@ class OpaqueVariables:
 
     def count_handles(self, position: int, used: dict[str, Place]) -> None:
         """Complain of an entry that names too many."""
-        page = contracts.opaque_types()
+        page = contracts.opaque_types
         for type in page.MOST:
             count = sum(1 for place in used.values() if place.opaque.split()[:1] == [type])
             self.context.require(page.may_name_so_many, position, type, count)

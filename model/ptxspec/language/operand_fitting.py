@@ -10,10 +10,8 @@ from itertools import repeat
 from typing import Any, assert_never
 
 from ptxspec import contracts
-from ptxspec.contracts import TypeChecking
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
-from ptxspec.language.checked import spaces
 from ptxspec.language.constant_bits import constant_fits
 from ptxspec.language.forms import Form
 from ptxspec.language.operand_kinds import Kind, described
@@ -22,7 +20,7 @@ from ptxspec.terms.kinds import HANDLES, Fragment, Immediate, Special, TupleOf, 
 from ptxspec.terms.types import TYPES, Type
 
 
-def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, rules: TypeChecking) -> str | None:
+def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind) -> str | None:
     """Why an operand cannot stand for what the definition's parameter takes, or None."""
     wanted = form.definition.type_of(operand.name, annotation, form.modifiers)
     registers = form.definition.takes_only_registers(operand.name, form.modifiers)
@@ -32,35 +30,35 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
         case Special():
             return _special_problem(form, wanted, kind, operand.name)
         case TupleOf():
-            return _tuple_problem(form, operand, kind, rules)
+            return _tuple_problem(form, operand, kind)
         case Fragment(types):
-            return _several_problem(form, types, kind, rules)
+            return _several_problem(form, types, kind)
         case VectorOf():
-            return _vector_source_problem(form, wanted, kind, rules, registers)
+            return _vector_source_problem(form, wanted, kind, registers)
         case Type():
             if isinstance(kind, kinds.Negated):
                 if not operand.negatable and wanted.kind != "pred":
                     return "this operand cannot be negated"
                 kind = kind.of
             narrower = form.definition.narrower.get(operand.name)
-            if narrower is not None and isinstance(kind, Type) and rules.agrees(narrower, kind):
+            if narrower is not None and isinstance(kind, Type) and contracts.type_checking.agrees(narrower, kind):
                 return None
-            return _value_problem(form, wanted, kind, rules, registers=registers)
+            return _value_problem(form, wanted, kind, registers=registers)
         case _:
             assert_never(wanted)
 
 
-def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: Kind, rules: TypeChecking) -> str | None:
+def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: Kind) -> str | None:
     """Why an operand cannot take the results that the definition's annotations in `wanted` tell, one or two; or None."""
     first, *others = (form.definition.type_of(operand.name, w, form.modifiers) for w in wanted)
     if isinstance(first, Fragment):
-        return _several_problem(form, first.types, kind, rules, written=True)
+        return _several_problem(form, first.types, kind, written=True)
     if isinstance(first, VectorOf) and not (isinstance(kind, kinds.Pair) and operand.second):
-        return _vector_destination_problem(form, first, kind, rules)
+        return _vector_destination_problem(form, first, kind)
     if not isinstance(kind, kinds.Pair):
         if operand.paired:
             return f"{form.mnemonic} writes a pair: {operand.name}|{operand.second}"
-        return _written_problem(form, first, kind, rules)
+        return _written_problem(form, first, kind)
     if operand.second is None:
         return f"{form.mnemonic} has one destination"
     if kind.first is kind.second is kinds.SINK:
@@ -71,16 +69,17 @@ def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: K
     if isinstance(first, VectorOf):
         if kind.second is kinds.SINK:
             return "the second of the two must be a register, not the sink _"
-        problem = _vector_destination_problem(form, first, kind.first, rules)
+        problem = _vector_destination_problem(form, first, kind.first)
     else:
-        problem = _written_problem(form, first, kind.first, rules, True)
-    return problem or _written_problem(form, second, kind.second, rules, True)
+        problem = _written_problem(form, first, kind.first, True)
+    return problem or _written_problem(form, second, kind.second, True)
 
 
 def _value_problem(
-    form: Form, wanted: Any, kind: Kind, rules: TypeChecking, destination: bool = False, registers: bool = False
+    form: Form, wanted: Any, kind: Kind, destination: bool = False, registers: bool = False
 ) -> str | None:
     """Why an operand of this kind cannot stand for a value of the type, or None. `registers` says that it may be no constant."""
+    rules = contracts.type_checking
     agree = rules.agrees_when_wider if form.definition.wider else rules.agrees
     if isinstance(kind, kinds.Special) and not form.definition.may_read_special_registers(form.modifiers):
         return f"{form.mnemonic} cannot read a special register: move it to a register first"
@@ -102,51 +101,45 @@ def _value_problem(
     return f"{form.mnemonic} needs {'a register' if destination else 'a value'} of type {wanted} here, not {described(kind)}"
 
 
-def _written_problem(
-    form: Form, wanted: Any, kind: Kind, rules: TypeChecking, one_of_several: bool = False
-) -> str | None:
+def _written_problem(form: Form, wanted: Any, kind: Kind, one_of_several: bool = False) -> str | None:
     """Why an operand of this kind cannot take a value of the type, or None."""
     if kind is kinds.SINK and (one_of_several or form.definition.discards):
         return None
-    return _value_problem(form, wanted, kind, rules, destination=True)
+    return _value_problem(form, wanted, kind, destination=True)
 
 
 # vectors and tuples ----------------------------------------------------------------------------------------------------
 
 
-def _vector_source_problem(
-    form: Form, wanted: VectorOf, kind: Kind, rules: TypeChecking, registers: bool
-) -> str | None:
+def _vector_source_problem(form: Form, wanted: VectorOf, kind: Kind, registers: bool) -> str | None:
     """Why an operand cannot stand for a vector, or for the one value that the form has without .vec; or None."""
     count = vector_length(form.modifiers)
     if not count:
-        return _value_problem(form, wanted.element, _alone(kind), rules, registers=registers)
+        return _value_problem(form, wanted.element, _alone(kind), registers=registers)
     assert isinstance(wanted.element, Type)
-    return _several_problem(form, (wanted.element,) * count, kind, rules)
+    return _several_problem(form, (wanted.element,) * count, kind)
 
 
-def _several_problem(
-    form: Form, types: tuple[Type, ...], kind: Kind, rules: TypeChecking, written: bool = False
-) -> str | None:
+def _several_problem(form: Form, types: tuple[Type, ...], kind: Kind, written: bool = False) -> str | None:
     """Why an operand cannot stand for values of these types in braces, or be `written` with them; or None."""
     if not isinstance(kind, kinds.Braces) or len(kind.elements) != len(types):
         return f"{form.mnemonic} needs {len(types)} register{'s' * (len(types) > 1)} in braces here"
     if written and all(k is kinds.SINK for k in kind.elements):
         return "one of these must be a register, not the sink _"
     of_one = partial(_written_problem, one_of_several=True) if written else _value_problem
-    problems = (of_one(form, type, k, rules) for type, k in zip(types, kind.elements, strict=True))
+    problems = (of_one(form, type, k) for type, k in zip(types, kind.elements, strict=True))
     return next((p for p in problems if p), None) or _mixed(kind.elements)
 
 
-def _vector_destination_problem(form: Form, wanted: VectorOf, kind: Kind, rules: TypeChecking) -> str | None:
+def _vector_destination_problem(form: Form, wanted: VectorOf, kind: Kind) -> str | None:
     """Why an operand cannot take a vector, or the one value that the form has without .vec; or None."""
     count = vector_length(form.modifiers)
     if not count:
-        return _written_problem(form, wanted.element, _alone(kind), rules)
+        return _written_problem(form, wanted.element, _alone(kind))
     if kind is kinds.SINK and form.definition.discards:
         return None
     assert isinstance(wanted.element, Type)
-    return _several_problem(form, (wanted.element,) * count, kind, rules, written=True)
+    return _several_problem(form, (wanted.element,) * count, kind, written=True)
 
 
 def _alone(kind: Kind) -> Kind:
@@ -163,21 +156,21 @@ def _mixed(elements: tuple[Kind, ...]) -> str | None:
     return "the registers of a vector are equally wide" if len(widths) > 1 else None
 
 
-def _tuple_problem(form: Form, operand: Operand, kind: Kind, rules: TypeChecking) -> str | None:
+def _tuple_problem(form: Form, operand: Operand, kind: Kind) -> str | None:
     """Why an operand cannot stand for coordinates, which are in brackets, or for a tuple after these; or None."""
-    types = form.definition.elements(operand.name, form.modifiers)
+    types, sizes = form.definition.elements(operand.name, form.modifiers), contracts.type_checking.TUPLES
     in_braces = isinstance(kind, kinds.Braces)
     written = kind.elements if isinstance(kind, kinds.Braces) else (kind,)
-    least = next(n for n in rules.TUPLES if n >= len(types))
+    least = next(n for n in sizes if n >= len(types))
     exact = not operand.bracketed and operand.name not in form.definition.padded
     if (exact and len(written) != least) or not (operand.bracketed or in_braces):
         return f"{form.mnemonic} needs braces with {least} of them here"
-    if len(written) not in rules.TUPLES or len(written) < len(types):
-        sizes = [n for n in rules.TUPLES if n >= len(types)]
-        return f"{form.mnemonic} needs {' or '.join(map(str, sizes))} coordinates here, not {len(written)}"
+    if len(written) not in sizes or len(written) < len(types):
+        enough = [n for n in sizes if n >= len(types)]
+        return f"{form.mnemonic} needs {' or '.join(map(str, enough))} coordinates here, not {len(written)}"
     last = written[len(types) - 1]  # what is more than needed is of its type
     wanted = (*types, *[last if isinstance(last, Type) else types[-1]] * (len(written) - len(types)))
-    return next((p for p in map(_value_problem, repeat(form), wanted, written, repeat(rules)) if p), None)
+    return next((p for p in map(_value_problem, repeat(form), wanted, written) if p), None)
 
 
 # what is no value ------------------------------------------------------------------------------------------------------
@@ -219,7 +212,7 @@ def written_space(form: Form, own: str | None) -> str:
     if own is not None:
         return own
     parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
-    return next((w for w in parts if w in spaces().addressable()), "")
+    return next((w for w in parts if w in contracts.state_spaces.addressable()), "")
 
 
 def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
@@ -227,7 +220,7 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
     if it does."""
     if not isinstance(kind, kinds.Memory):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
-    page = spaces()
+    page = contracts.state_spaces
     written = written_space(form, own)
     said = own or str(form.modifiers.get("ss") or "").split("::")[0]
     match kind.base:
@@ -249,7 +242,7 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
 
 def _handle_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
     """Why an operand cannot stand for a texture, a sampler or a surface, or None."""
-    allowed = contracts.opaque_types().STANDS_FOR[wanted.name]
+    allowed = contracts.opaque_types.STANDS_FOR[wanted.name]
     base = kind.base if isinstance(kind, kinds.Memory) else kind
     match base:
         case kinds.Opaque(of):

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
+from ptxspec import contracts
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.aliases import Aliases
-from ptxspec.language.checked import (
-    Kernel,
-    Place,
-    spaces,
-    unbanked,
-)
+from ptxspec.language.checked import Kernel, Place, unbanked
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.module_context import Context
 from ptxspec.language.operand_kinds import NO_OFFSET, Kind, Plain
@@ -199,7 +195,7 @@ class Operands:
         if register[1].is_float or register[1].kind == "pred":
             raise Unresolved(f"an index is an integer, and {operand.register.text} is of type {register[1]}")
         kernel.registers[register[0]] = register[1]
-        bits = spaces().SPACES[unbanked(place.space)].address_bits
+        bits = contracts.state_spaces.SPACES[unbanked(place.space)].address_bits
         offset = operand.offset * place.element
         return tree.Indexed(base, tree.Name(register[0]), place.element, offset, bits), of
 

@@ -73,7 +73,7 @@ def spaces() -> frozenset[str]:
     """The words that a declaration of variables begins with, but for numbered banks."""
     from ptxspec import contracts
 
-    return frozenset(f".{name}" for name in contracts.state_spaces().SPACES) & frozenset(syntax().literals)
+    return frozenset(f".{name}" for name in contracts.state_spaces.SPACES) & frozenset(syntax().literals)
 
 
 @cache

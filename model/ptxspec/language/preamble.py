@@ -13,12 +13,12 @@ from ptxspec.language.suggestions import did_you_mean
 
 def has_version(complaints: Complaints, position: int, version: tuple[int, int]) -> bool:
     """Whether there is such a version; complains if not."""
-    return complaints.require(contracts.directives().is_a_version, position, version)
+    return complaints.require(contracts.directives.is_a_version, position, version)
 
 
 def has_target(complaints: Complaints, position: int, target: str, version: tuple[int, int] | None) -> bool:
     """Whether there is such a target in a module of that version (None: of any); complains if not."""
-    page = contracts.directives()
+    page = contracts.directives
     name = re.sub("^compute_", "sm_", target)
     if name not in page.TARGETS:
         said = f"{target} is no known target{did_you_mean(target, page.TARGETS)}"
@@ -29,7 +29,7 @@ def has_target(complaints: Complaints, position: int, target: str, version: tupl
 
 def preamble(context: Context) -> None:
     """Complain of a version and a target that do not exist, or do not agree."""
-    page, require = contracts.directives(), context.require
+    page, require = contracts.directives, context.require
     module = context.module
     if not has_version(context.complaints, module.version_position, module.version):
         return

@@ -7,12 +7,7 @@ from typing import Any
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.building.declarations import OPEN
-from ptxspec.language.checked import (
-    Formal,
-    Place,
-    Signature,
-    spaces,
-)
+from ptxspec.language.checked import Formal, Place, Signature
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.terms.types import Type
@@ -33,7 +28,7 @@ class Signatures:
         """Parameters laid out from offset `at` of a frame on, and where they end."""
         found: list[Formal] = []
         for parameter in parameters:
-            rule = contracts.opaque_types().functions_take_handles
+            rule = contracts.opaque_types.functions_take_handles
             if not self.context.require(rule, parameter.position, parameter.type):
                 continue
             type = self.context.type(parameter.type, parameter.position)
@@ -45,7 +40,7 @@ class Signatures:
                 continue
             found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
             at = place.offset + place.size
-            page = spaces()
+            page = contracts.state_spaces
             if not self.context.require(
                 page.space_holds, parameter.position, page.OF_FRAMES, at, what="too many parameters"
             ):
@@ -54,7 +49,7 @@ class Signatures:
 
     def _in_registers(self, parameter: tree.Parameter, type: Type, suffix: str) -> list[Formal]:
         """A parameter that is a register, or the elements of one that is a vector of them."""
-        rule = contracts.variables().registers_are_no_arrays
+        rule = contracts.variables.registers_are_no_arrays
         self.context.require(rule, parameter.position, parameter.size is not None)
         if parameter.vector == 1:
             return [Formal(type, False, None, parameter.name + suffix)]
@@ -69,15 +64,15 @@ class Signatures:
         complaint. `may_be_open` says whether it may be an array without a size."""
         context, position = self.context, parameter.position
         context.since("a parameter or a result of a function in .param", position)
-        if not context.require(contracts.types().lies_in_memory, position, type.name):
+        if not context.require(contracts.types.lies_in_memory, position, type.name):
             return None
         if parameter.size == OPEN:
             context.since("a parameter without a size", position)
-            context.require(contracts.functions().may_lack_a_size, position, may_be_open, name=parameter.name)
+            context.require(contracts.functions.may_lack_a_size, position, may_be_open, name=parameter.name)
         if not context.fits_vector(type, parameter.vector, position):
             return None
         align = parameter.align or type.bytes * parameter.vector
-        if not context.require(contracts.functions().parameters_are_aligned, position, align):
+        if not context.require(contracts.functions.parameters_are_aligned, position, align):
             return None
         element = 0 if parameter.size is None else type.bytes
         return Place(
@@ -99,7 +94,7 @@ class Signatures:
         given, end = self.formals(returns, 0, suffix, True)
         if len(returns) > 1:
             rule, in_param = (
-                contracts.functions().several_results_are_registers,
+                contracts.functions.several_results_are_registers,
                 any(r.space == "param" for r in returns),
             )
             self.context.require(rule, returns[1].position, len(returns), in_param)
@@ -110,7 +105,7 @@ class Signatures:
         symbol = self.context.symbols[function.name]
         found = self.signature(symbol, function.returns, function.parameters, function.position)
         known = self.context.signatures.setdefault(symbol, found)
-        rule = contracts.functions().headings_agree
+        rule = contracts.functions.headings_agree
         self.context.require(rule, function.position, known.declared, found.declared, name=function.name)
 
     def same_parameters(self, entry: tree.Function) -> None:
@@ -118,7 +113,7 @@ class Signatures:
         first = self.context.functions[entry.name]
         lists = [[(p.type, p.vector, p.size, p.align) for p in f.parameters] for f in (first, entry)]
         if first.is_entry:
-            rule = contracts.functions().headings_agree
+            rule = contracts.functions.headings_agree
             self.context.require(rule, entry.position, lists[0], lists[1], name=entry.name)
 
     def shape_of(self, signature: Signature) -> int:

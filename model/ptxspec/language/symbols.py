@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import spaces
 from ptxspec.language.module_context import Context
 from ptxspec.language.variables import Variables
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
@@ -22,7 +21,7 @@ def variables_declared(context: Context, variables: Variables) -> list[tree.Vari
                 variables.declare_register(variable, context.outer)
                 context.positions.setdefault(variable.name, variable.position)
             continue
-        if variable.space == spaces().OF_FRAMES and not context.before(
+        if variable.space == contracts.state_spaces.OF_FRAMES and not context.before(
             "a variable of the module in .local", variable.position
         ):
             continue
@@ -44,7 +43,7 @@ def variables_declared(context: Context, variables: Variables) -> list[tree.Vari
 
 def _agree(context: Context, before: tree.Variable, again: tree.Variable) -> bool:
     """Whether a name can be declared again so; complains if not."""
-    page, require = contracts.linking(), context.require
+    page, require = contracts.linking, context.require
     at, name, linkages = again.position, again.name, (before.linkage, again.linkage)
     return (
         require(page.variables_are_defined_once, at, *linkages, name=name)
@@ -65,7 +64,7 @@ def names_agree(context: Context) -> None:
     for name, position in declared + [(f.name, f.position) for f in context.module.functions]:
         if name in special:
             context.complain(position, f"{name} is the name of a special register", "spec/special-registers/index.md")
-    page, require = contracts.linking(), context.require
+    page, require = contracts.linking, context.require
     defined: set[str] = set()
     linkages: dict[str, str | None] = {}
     for function in context.module.functions:
@@ -93,7 +92,7 @@ def unresolved(context: Context) -> None:
         position = context.used.get(context.symbols[name]) if function.linkage == "extern" else function.position
         if position is not None and (context.part is None or function.linkage != "extern"):
             is_there = name in defined or name in SYSTEM_FUNCTIONS
-            context.require(contracts.linking().is_defined, position, is_there, name=name)
+            context.require(contracts.linking.is_defined, position, is_there, name=name)
 
 
 def _sizes(variable: tree.Variable) -> tuple[int | None, ...]:

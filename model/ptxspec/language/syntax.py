@@ -69,7 +69,7 @@ def prepared() -> Tables:
         rules += [r for fence in document.of("grammar") for r in grammar.rules_of(fence, str(path))]
     words = _in_order(words)
     rules.append(_declared_spaces())
-    unary = contracts.constant_expressions().UNARY
+    unary = contracts.constant_expressions.UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
     outside = {"constant": ("an operand", begins)}
     prefixes = _assembly(rules, Lexicon(words), outside).all_prefixes()
@@ -83,7 +83,7 @@ def prepared() -> Tables:
 
 def _declared_spaces() -> grammar.Rule:
     """The rule for the state spaces in which variables are declared."""
-    declared = [space for space in contracts.state_spaces().SPACES.values() if space.declared]
+    declared = [space for space in contracts.state_spaces.SPACES.values() if space.declared]
     words = tuple(grammar.Literal(f".{space.name}", None) for space in declared)
     return grammar.Rule("declared_space", None, grammar.Choice(words), declared[0].path, declared[0].line)
 

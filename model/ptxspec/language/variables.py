@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
-from ptxspec.language.checked import (
-    Place,
-    Pointer,
-    spaces,
-)
+from ptxspec.language.checked import Place, Pointer
 from ptxspec.language.initializers import Initializers
 from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
@@ -34,7 +30,7 @@ class Variables:
         if self.opaque.is_opaque(variable.type, variable.space):
             return self.opaque.opaque_variables(variable, names, inside=names.outer is not None)
         type = self.context.type(variable.type, variable.position)
-        if not self.context.require(contracts.types().lies_in_memory, variable.position, type.name):
+        if not self.context.require(contracts.types.lies_in_memory, variable.position, type.name):
             return None
         if names.taken(variable.name, variable.repeat):
             self.context.complain(
@@ -48,7 +44,7 @@ class Variables:
         if not self.context.fits_vector(type, variable.vector, variable.position):
             return None
         if not self.context.require(
-            spaces().is_no_vector_in_param,
+            contracts.state_spaces.is_no_vector_in_param,
             variable.position,
             variable.space,
             variable.vector,
@@ -62,12 +58,12 @@ class Variables:
     def _dimensions(self, variable: tree.Variable) -> list[int] | None:
         """The sizes of an array, the first from its initializer if it is left empty; None after a complaint."""
         first, *others = variable.dimensions or (1,)
-        sized_at_launch = variable.space == spaces().SIZED_AT_LAUNCH
+        sized_at_launch = variable.space == contracts.state_spaces.SIZED_AT_LAUNCH
         if first is None:
-            page, initialized = contracts.initializers(), variable.values is not None
+            page, initialized = contracts.initializers, variable.values is not None
             if not initialized and variable.linkage == "extern":
                 first = 0  # as large as the launch says, or another module
-                rule, is_linked = contracts.linking().sizes_are_known, self.context.part is not None
+                rule, is_linked = contracts.linking.sizes_are_known, self.context.part is not None
                 if not self.context.require(rule, variable.position, sized_at_launch, is_linked, name=variable.name):
                     return None
             elif not self.context.require(page.open_arrays_are_initialized, variable.position, initialized):
@@ -84,7 +80,7 @@ class Variables:
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names, sizes: dict[str, int]
     ) -> Place | Range | None:
         """What a declaration makes, after what `sizes` says that its state space holds already."""
-        fits, space = spaces().space_holds, variable.space
+        fits, space = contracts.state_spaces.space_holds, variable.space
         size = _bytes(type.bytes * variable.vector, dimensions)
         align = variable.align or type.bytes * variable.vector
         taken = max(align, size * (variable.repeat or 1))
@@ -92,7 +88,9 @@ class Variables:
             return None
         initial, pointers = self._initial(variable, type, dimensions, names)
         offset = -(-sizes[variable.space] // align) * align
-        dynamic = variable.linkage == "extern" and size == 0 and variable.space == spaces().SIZED_AT_LAUNCH
+        dynamic = (
+            variable.linkage == "extern" and size == 0 and variable.space == contracts.state_spaces.SIZED_AT_LAUNCH
+        )
         place = Place(
             variable.name,
             variable.space,
@@ -120,7 +118,7 @@ class Variables:
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
     ) -> tuple[bytes | None, tuple[Pointer, ...]]:
         """The bytes that a variable begins with, and the addresses among them."""
-        page = spaces()
+        page = contracts.state_spaces
         if not page.SPACES[variable.space].initialized:
             if variable.values is not None:
                 self.context.require(page.may_be_initialized, variable.position, variable.space)
@@ -134,19 +132,19 @@ class Variables:
 
     def beginning_of_bank(self, variable: tree.Variable, type: Type) -> Place | None:
         """A variable in a bank of constants other than the first."""
-        rule, sizes = contracts.banks().begins_a_bank, variable.dimensions
+        rule, sizes = contracts.banks.begins_a_bank, variable.dimensions
         if not self.context.require(rule, variable.position, variable.linkage, sizes, space=variable.space):
             return None
         align = variable.align or type.bytes * variable.vector
         return Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)
 
     def declare_register(self, variable: tree.Variable, names: Names) -> None:
-        page = contracts.variables()
+        page = contracts.variables
         if not self.context.require(page.registers_are_no_arrays, variable.position, bool(variable.dimensions)):
             return
         type = self.context.type(variable.type, variable.position)
         if variable.values is not None:
-            self.context.require(spaces().may_be_initialized, variable.position, variable.space)
+            self.context.require(contracts.state_spaces.may_be_initialized, variable.position, variable.space)
         if not self.context.fits_vector(type, variable.vector, variable.position):
             return
         if names.taken(variable.name, variable.repeat):

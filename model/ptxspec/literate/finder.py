@@ -177,7 +177,7 @@ def pages(root: str = "ptxspec.spec", below: str = "") -> Iterator[tuple[str, Pa
 
 def load(name: str) -> ModuleType:
     """The page of a module's name, such as "ptxspec.spec.machine.limits". Raises ModuleNotFoundError. What the model takes
-    from one page it takes by a contract (`ptxspec.contracts`); this is for whoever goes through the pages that there are."""
+    from one page it takes by its name in `ptxspec.contracts`; this is for whoever goes through the pages that there are."""
     install()
     return importlib.import_module(name)
 

@@ -1,20 +1,21 @@
 """The manual's syntax notation, parsed: what `cvt{.rnd}{.ftz}.dtype.atype d, a;` accepts and enumerates.
 
-A fence holds syntax lines and sets. `.x` in a line is a member of the set `.x = { … };` if the fence defines one, else the
-modifier itself; `{.x}` may be left out; `{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a
-destination with an optional second, `p|q` two destinations, `{!}c` a predicate that may be negated, `{, b}` may be left
-out, `a+imm` takes an offset, `a{+imm}` is a register that may, `{a, b}` are registers in braces,
-`[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a list of any length in parentheses. `a{.asel}`
-may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have one. A digit of a set's member may be a
-range: `.h[0-3][0-3]` stands for sixteen members. `{{.x}}` is a hint: it may be left out and changes no result, so that it makes
-no form of its own. `{{, p}}` is an operand that is there with the hint that is no set, and only then.
+A fence holds syntax lines and sets, in paragraphs. `.x` in a line is a member of the set `.x = { … };` that its paragraph
+defines, or else a paragraph of the page that holds no lines, and without such a set the modifier itself; `{.x}` may be left out;
+`{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a destination with an optional second, `p|q` two
+destinations, `{!}c` a predicate that may be negated, `{, b}` may be left out, `a+imm` takes an offset, `a{+imm}` is a register
+that may, `{a, b}` are registers in braces, `[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a
+list of any length in parentheses. `a{.asel}` may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have
+one. A digit of a set's member may be a range: `.h[0-3][0-3]` stands for sixteen members. `{{.x}}` is a hint: it may be left out
+and changes no result, so that it makes no form of its own. `{{, p}}` is an operand that is there with the hint that is no set,
+and only then.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -193,20 +194,67 @@ _OPERAND = re.compile(
 )
 
 
-def parse(fence: Fence, path: str) -> list[SyntaxLine]:
-    """The syntax lines of one fence. Raises DocumentError at the line of what it cannot read."""
+class _Set(NamedTuple):
+    """A set of modifiers: its members, as the fence spells them, and its line."""
+
+    options: tuple[str, ...]
+    spelled: str
+    line: int
+
+
+class _Paragraph(NamedTuple):
+    """What stands between two blank lines of a fence: sets by their names, and lines, each with its number and its comment."""
+
+    sets: dict[str, _Set]
+    lines: list[tuple[int, str, str]]
+
+    def define(self, path: str, name: str, new: _Set) -> None:
+        if name in self.sets:
+            raise DocumentError(path, new.line, f"the set .{name} is defined twice")
+        self.sets[name] = new
+
+
+def parse(fences: Iterable[Fence], path: str) -> list[list[SyntaxLine]]:
+    """The syntax lines of each fence of a page. Raises DocumentError at the line of what it cannot read."""
+    read = [_paragraphs(fence, path) for fence in fences]
+    of_page = _Paragraph({}, [])
+    for paragraph in itertools.chain(*read):
+        for name, own in {} if paragraph.lines else paragraph.sets.items():
+            of_page.define(path, name, own)
+    parsed, used = list[list[SyntaxLine]](), set[str]()
+    for paragraphs in read:
+        parsed.append([])
+        for paragraph in paragraphs:
+            sets = _Sets(of_page.sets | paragraph.sets, set())
+            parsed[-1] += [_line(path, number, text, comment, sets) for number, text, comment in paragraph.lines]
+            if paragraph.lines:
+                _all_used(path, paragraph.sets, sets.used)
+                used |= sets.used - paragraph.sets.keys()
+    _all_used(path, of_page.sets, used)
+    return parsed
+
+
+def _all_used(path: str, sets: Mapping[str, _Set], used: Collection[str]) -> None:
+    for name, own in sets.items():
+        if name not in used:
+            raise DocumentError(path, own.line, f"no syntax line uses the set .{name}")
+
+
+def _paragraphs(fence: Fence, path: str) -> list[_Paragraph]:
+    """The paragraphs of a fence."""
     # a comment after a semicolon belongs to its line; any other is only passed over
     text = re.sub(r"^((?:[^/\n;]|/(?!/)|;(?!\s*//))*)//[^\n]*$", r"\1", fence.text, flags=re.M)
-    sets: dict[str, tuple[str, ...]] = {}
-    spelled: dict[str, str] = {}
-    lines: list[tuple[int, str, str]] = []
-    at = 0
+    blank = {number for number, line in enumerate(fence.text.splitlines(), fence.line) if not line.strip()}
+    found = [_Paragraph({}, [])]
+    at, last = 0, fence.line
     while text[at:].strip():
         match = _STATEMENT.match(text, at)
         skipped = len(text[at:]) - len(text[at:].lstrip())
         line = fence.line + text.count("\n", 0, at + skipped)
         if match is None:
             raise DocumentError(path, line, f"a syntax line must end with ';': {text[at:].strip().splitlines()[0]!r}")
+        if blank.intersection(range(last, line)):
+            found.append(_Paragraph({}, []))
         statement = match["text"].strip()
         definition = _SET.match(statement)
         if definition:
@@ -217,20 +265,14 @@ def parse(fence: Fence, path: str) -> list[SyntaxLine]:
             if not all(map(_members, patterns)):
                 raise DocumentError(path, line, f"an empty range: {statement!r}")
             for name in re.findall(r"\.(\w+)", definition["names"]):
-                if name in sets:
-                    raise DocumentError(path, line, f"the set .{name} is defined twice in this fence")
                 if len(set(members)) != len(members):
                     raise DocumentError(path, line, f"the set .{name} lists a member twice")
-                sets[name], spelled[name] = members, ", ".join(f".{p}" for p in patterns)
+                found[-1].define(path, name, _Set(members, ", ".join(f".{p}" for p in patterns), line))
         else:
-            lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
+            found[-1].lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
         at = match.end()
-    of_fence = _Sets(sets, spelled, set())
-    parsed = [_line(path, number, statement, comment, of_fence) for number, statement, comment in lines]
-    for name in sets:
-        if name not in of_fence.used:
-            raise DocumentError(path, fence.line, f"no syntax line of this fence uses the set .{name}")
-    return parsed
+        last = fence.line + text.count("\n", 0, at)
+    return found
 
 
 @lru_cache
@@ -242,10 +284,9 @@ def _members(pattern: str) -> tuple[str, ...]:
 
 
 class _Sets(NamedTuple):
-    """The sets of modifiers of a fence, how each is spelled, and those that a line has named so far."""
+    """The sets that a line may name, and those that one has named so far."""
 
-    options: dict[str, tuple[str, ...]]
-    spelled: dict[str, str]
+    known: Mapping[str, _Set]
     used: set[str]
 
 
@@ -277,9 +318,9 @@ def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[Slot, ...], int]:
     while match := _MODIFIER.match(text, at):
         optional, is_hint = match[3] is None, match["hint"] is not None
         names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
-        if len(names) == 1 and names[0] in sets.options:
+        if len(names) == 1 and names[0] in sets.known:
             sets.used.add(names[0])
-            slots.append(Slot(names[0], sets.options[names[0]], optional, True, is_hint))
+            slots.append(Slot(names[0], sets.known[names[0]].options, optional, True, is_hint))
         elif len(names) == 1:
             slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
         else:
@@ -295,11 +336,10 @@ def _operand(path: str, number: int, sets: _Sets, piece: str, optional: bool, gr
         raise DocumentError(path, number, f"cannot read the operand {piece!r}")
     name, selector = match["selector"], None
     if name:
-        if name not in sets.options:
-            what = f"the operand {piece!r} has a selector .{name}, which is no set of this fence"
-            raise DocumentError(path, number, what)
+        if name not in sets.known:
+            raise DocumentError(path, number, f"the operand {piece!r} has a selector .{name}, which is no set")
         sets.used.add(name)
-        selector = Selector(name, sets.options[name], sets.spelled[name])
+        selector = Selector(name, sets.known[name].options, sets.known[name].spelled)
     return Operand(
         match["name"],
         match["open"] == "[",

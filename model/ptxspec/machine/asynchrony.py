@@ -18,7 +18,7 @@ from ptxspec.machine.events import EventKind
 from ptxspec.machine.operations import OperationsMachine
 from ptxspec.terms.registries import OBJECT_BITS
 
-_page, _limits = contracts.asynchrony(), contracts.limits()
+_page, _limits = contracts.asynchrony, contracts.limits
 PIECES: int = _page.PIECES
 EARLY, LATE, EACH, RANDOM = (_page.LANDING[way] for way in ("early", "late", "each", "random"))
 AT_ONCE: int = _page.AT_ONCE

@@ -49,8 +49,8 @@ class Extents(NamedTuple):
     def where(self, thread: int, first: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """(thread's, CTA's) coordinates of a resident thread, where the CTA of thread 0 is at the place `first` among those
         of the grid, counted cluster by cluster and in each by rank."""
-        clusters = contracts.clusters()
-        position = contracts.thread_coordinates().position
+        clusters = contracts.clusters
+        position = contracts.thread_coordinates.position
         shape = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster
         tid = position(thread % self.threads, self.block)
         cta = position(clusters.cta_at(first + thread // self.threads, self.grid, shape), self.grid)

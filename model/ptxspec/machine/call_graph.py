@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read, spaces
+from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
 from ptxspec.language.diagnostics import Diagnostic
 from ptxspec.language.gaps import told
 from ptxspec.machine.several_effects import split_effects
@@ -42,7 +42,7 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
     whole.parameters, whole.parameter_types = entry.parameters, entry.parameter_types
     whole.performance = entry.performance
     whole.sizes = dict(entry.sizes)
-    for space in spaces().once():
+    for space in contracts.state_spaces.once():
         whole.sizes[space] = max(kernel.sizes[space] for kernel in (entry, *reached.values()))
     whole.registers = dict.fromkeys(KEPT if moves else (FRAME, DEPTH, RETURNED), TYPES["u64"])
     whole.functions = {name: entry, **reached}
@@ -52,7 +52,7 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
         whole.labels.update({label: at + start for label, at in function.labels.items()})
         whole.registers.update(function.registers)
         whole.places.update(function.places)
-    whole.sizes[spaces().OF_FRAMES] = _stack(whole, grows)
+    whole.sizes[contracts.state_spaces.OF_FRAMES] = _stack(whole, grows)
     return whole
 
 
@@ -185,17 +185,17 @@ def slots(kernel: Kernel, registers: Iterable[str]) -> list[StackSlot]:
 
 def way_back_bytes() -> int:
     """Bytes of a thread's stack that a call takes for the way back."""
-    return contracts.functions().kept(())
+    return contracts.functions.kept(())
 
 
 def kept_bytes(kernel: Kernel, registers: Iterable[str]) -> int:
     """Bytes of a thread's stack that a call takes for the way back, and for these registers."""
-    return contracts.functions().kept(kernel.registers[name].bytes for name in registers)
+    return contracts.functions.kept(kernel.registers[name].bytes for name in registers)
 
 
 def recursive(kernel: Kernel) -> set[str]:
     """The functions that may be active more than once at a time."""
-    return contracts.functions().recursive(_leads(kernel))
+    return contracts.functions.recursive(_leads(kernel))
 
 
 def _leads(kernel: Kernel) -> dict[str, list[str]]:
@@ -206,4 +206,4 @@ def _leads(kernel: Kernel) -> dict[str, list[str]]:
 def _stack(kernel: Kernel, grows: bool) -> int:
     """Bytes of local memory of a thread, whose stack may have others than frames of a known size."""
     frames = {name: function.frame_size for name, function in kernel.functions.items()}
-    return contracts.functions().local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel), grows)
+    return contracts.functions.local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel), grows)

@@ -73,7 +73,7 @@ def _with_products_taken(kernel: Kernel, taken: dict[int, list[_Contraction]], p
 def _offered(kernel: Kernel, plain: bool) -> dict[int, dict[int, _Contraction]]:
     """The products that sums may take, by where the sums are and by their operands; only those that nothing but sums reads, if
     only `plain` ones count."""
-    pairs: _Pairs = {(p.product, p.addition): p for p in contracts.contraction().PAIRS}
+    pairs: _Pairs = {(p.product, p.addition): p for p in contracts.contraction.PAIRS}
     products = {product for product, _ in pairs}
     code = kernel.code
     if not any(op.plan.form.definition in products for op in code):
@@ -98,7 +98,7 @@ def _agreed(offered: dict[int, dict[int, _Contraction]]) -> dict[int, _Contracti
         agreed = {}
         for at, places in offered.items():
             counts = [len(readers[places[k].product]) if k in places else 0 for k in range(2)]
-            which = contracts.contraction().taken(*counts)
+            which = contracts.contraction.taken(*counts)
             if which is not None:
                 agreed[at] = places[which]
         taking = {(contraction.product, at) for at, contraction in agreed.items()}
@@ -129,7 +129,7 @@ def _readers(
 ) -> list[tuple[int, _Contraction]]:
     """The sums that may take the product at `at`, in the basic block that ends at `end`; of a `plain` one none, if anything else
     reads it."""
-    page, product = contracts.contraction(), kernel.code[at]
+    page, product = contracts.contraction, kernel.code[at]
     registers = registers_written(product)
     if len(registers) != 1:
         return []
@@ -190,7 +190,7 @@ def _perhaps_taking(op: Op, contractions: list[_Contraction], products: list[Op]
         parts += [(Read(n), tree.Name(n)) for n in names]
     (separate,) = result.values
     operands = [i.variables[0] for i in inputs]
-    sum = contracts.contraction().as_the_assembler_likes(result.type, separate, fused, *operands)
+    sum = contracts.contraction.as_the_assembler_likes(result.type, separate, fused, *operands)
     return _changed(op, tuple(inputs), sum, parts)
 
 
@@ -203,7 +203,7 @@ def _factors(product: Op, type: Any) -> tuple[list[Input], list[str]]:
 def _fused(op: Op, contraction: _Contraction, factors: list[Input], other: Input) -> Int:
     """The sum of a product and the other operand, rounded once."""
     values: list[Int] = [i.variables[0] for i in (*factors, other)]
-    return contracts.contraction().contracted(contraction.pair, contraction.place, op.plan.form.modifiers, *values)
+    return contracts.contraction.contracted(contraction.pair, contraction.place, op.plan.form.modifiers, *values)
 
 
 def _changed(op: Op, inputs: tuple[Input, ...], sum: Int, operands: list[tuple[Any, Any]]) -> Op:

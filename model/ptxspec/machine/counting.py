@@ -12,7 +12,8 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from ptxspec.language.checked import Checked, spaces, unbanked
+from ptxspec import contracts
+from ptxspec.language.checked import Checked, unbanked
 from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import (
     Advance,
@@ -116,13 +117,17 @@ class Counters(NamedTuple):
 
 def counters(program: KernelProgram) -> Counters:
     """Counters of a kernel, all zero."""
-    sizes = len(program.flow.blocks), len(program.kernel.code), len(program.kernel.code) * len(spaces().addressable())
+    sizes = (
+        len(program.flow.blocks),
+        len(program.kernel.code),
+        len(program.kernel.code) * len(contracts.state_spaces.addressable()),
+    )
     return Counters(*(np.zeros(size, np.int64) for size in sizes))
 
 
 def counter_of(op: int, space: str) -> int:
     """Where the bytes are counted that an instruction moved in a state space; those of all banks of constants in one place."""
-    names = spaces().addressable()
+    names = contracts.state_spaces.addressable()
     return op * len(names) + names.index(unbanked(space))
 
 
@@ -165,7 +170,7 @@ class CountCollector:
 
     def _moved(self, index: int) -> tuple[dict[str, int], dict[str, int]]:
         """The bytes that an instruction of the kernel read and wrote."""
-        moved = {s: int(self.total.moved[counter_of(index, s)]) for s in spaces().addressable()}
+        moved = {s: int(self.total.moved[counter_of(index, s)]) for s in contracts.state_spaces.addressable()}
         moved = {space: count for space, count in moved.items() if count}
         effect = self.program.kernel.code[index].plan.meaning.effect
         match effect:

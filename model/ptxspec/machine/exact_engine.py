@@ -10,7 +10,6 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.base.options import Copies
 from ptxspec.language import tree
-from ptxspec.language.checked import spaces
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import (
     BEGINS,
@@ -186,8 +185,8 @@ class ExactRun:
         self.watch, self.tables, self.seen, self.left = watch, prepared.tables, prepared.seen, prepared.left
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
-        self.variables = contracts.variables()
-        self.functions = contracts.functions()
+        self.variables = contracts.variables
+        self.functions = contracts.functions
         self.moves, self.narrow = stack_moves(program.kernel), program.flow.narrow
         self.choose = program.profile.value
         self.scripts = Scripts(program, self)
@@ -220,7 +219,7 @@ class ExactRun:
     def _machine(self, slots: int) -> Any:
         m: Any = ExactMachine()
         threads, cluster = self.extents.threads, self.extents.cluster_size
-        warps = slots * contracts.warps().warps_of(threads)
+        warps = slots * contracts.warps.warps_of(threads)
         self.more_words = more_words(self.program)
         shape = inventory.MachineShape(
             len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster, self.more_words
@@ -318,7 +317,7 @@ class ExactRun:
 
     def turn(self, number: int, thread: int) -> int:
         """Run one thread from a block on until its turn is over; how many instructions it has executed."""
-        m, took, count, ends = self.machine, 0, len(self.blocks), contracts.schedule().ends_turn
+        m, took, count, ends = self.machine, 0, len(self.blocks), contracts.schedule.ends_turn
         chosen = self.program.flow.chosen
         if self.operations is not None:
             self.operations.turn_begins()
@@ -455,7 +454,7 @@ class ExactRun:
                 return self.stacks[thread][-1].back
             case IndexedBranch():
                 (chosen,) = self.values("target", (effect.index,), env, thread)
-                if not contracts.control_flow().in_list(chosen, len(block.ways)):
+                if not contracts.control_flow.in_list(chosen, len(block.ways)):
                     raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
                 way: int | None = block.ways[chosen][1]
                 return way
@@ -532,7 +531,7 @@ class ExactRun:
 
     def part(self, thread: int) -> int:
         """Where the part of shared memory begins that belongs to the thread's CTA."""
-        return self.memory.layout.part_begins(thread // self.extents.threads % self.extents.cluster_size)
+        return contracts.generic_addressing.part_begins(thread // self.extents.threads % self.extents.cluster_size)
 
     def element(self, operand: tree.Indexed, start: int, index: int) -> int:
         """The address of an element, by the words of the page."""
@@ -636,11 +635,11 @@ class ExactRun:
             self.set_local(thread, frame + formal.place.offset, data)
 
     def in_local(self, thread: int, at: int, size: int) -> bytes:
-        start = thread * self.memory.strides[spaces().OF_FRAMES] + at
+        start = thread * self.memory.strides[contracts.state_spaces.OF_FRAMES] + at
         return self.memory.frames[start : start + size].tobytes()
 
     def set_local(self, thread: int, at: int, data: bytes) -> None:
-        start = thread * self.memory.strides[spaces().OF_FRAMES] + at
+        start = thread * self.memory.strides[contracts.state_spaces.OF_FRAMES] + at
         self.memory.frames.data[start : start + len(data)] = data
 
     def move_stack(self, effect: StackUse, env: dict[str, Any], thread: int) -> None:

@@ -81,7 +81,7 @@ class FlowGraph:
         raw += landings
         edges = {i: successors(b) for i, b in enumerate(raw)}
         self._add_returns(raw, edges)
-        page = contracts.divergence()
+        page = contracts.divergence
         order = page.order(edges, 0) if raw else []
         place = {old: new for new, old in enumerate(order)}
         self.blocks = [
@@ -126,7 +126,7 @@ class FlowGraph:
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
         loops: set[int] = set()
-        page = contracts.schedule()
+        page = contracts.schedule
         if self.observed.kinds & {EventKind.EXECUTE, EventKind.FENCE}:  # which are told one by one
             return frozenset()
         for number, block in enumerate(self.blocks):
@@ -211,7 +211,7 @@ class FlowGraph:
     def saved(self, index: int) -> list[str]:
         """The registers that a call puts by, those among them that say where the frame lies if that depends on more than the
         function."""
-        kernel, page = self.kernel, contracts.functions()
+        kernel, page = self.kernel, contracts.functions
         stack_registers = (
             [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
         )
@@ -271,7 +271,7 @@ def _at(place: dict[int, int], block: int | None) -> int | None:
 
 def _cut(bounds: list[int], end: int) -> list[int]:
     """Where blocks begin, once those are cut that are too long; all end at `end` at the latest."""
-    longest = contracts.limits().LONGEST_BLOCK
+    longest = contracts.limits.LONGEST_BLOCK
     return [at for i, start in enumerate(bounds) for at in range(start, [*bounds[i + 1 : i + 2], end][0], longest)]
 
 

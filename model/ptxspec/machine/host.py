@@ -116,11 +116,11 @@ class Host(NamedTuple):
 
     def _set_numbers(self, running: EngineRun, slots: int, host_empties: int) -> None:
         """Let the machine have the numbers that say what this launch is, and what it may take."""
-        threads, extents = contracts.threads(), self.extents
+        threads, extents = contracts.threads, self.extents
         stage = codes.NEW if host_empties == codes.FILLS else codes.EMPTIED
         numbers = {
             "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
-            "warps_in_cta": contracts.warps().warps_of(extents.threads), "host_empties": host_empties,
+            "warps_in_cta": contracts.warps.warps_of(extents.threads), "host_empties": host_empties,
             "lacking": threads.lanes_without_thread(extents.threads), "stage": stage, "pause_at": self.limits.pause,
             **self.limits.numbers(),
         }  # fmt: skip

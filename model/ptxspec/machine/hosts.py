@@ -22,7 +22,7 @@ def array_of(space: str) -> str:
     return f"space_{space}"
 
 
-_spaces = contracts.state_spaces()
+_spaces = contracts.state_spaces
 #: the arrays of state spaces, one for each but global memory, by the name of the space; and those of them that have a part for
 #: each thread or CTA
 SPACES = {name: array_of(name) for name in _spaces.addressable() if _spaces.SPACES[name].shared_by != _spaces.CONTEXT}

@@ -42,7 +42,7 @@ def _stored(what: str, texels: Any, geometry: str, layout: str, is_surface: bool
     given = list(texels) if isinstance(texels, list | tuple) else [texels]
     chain = [level if (array := host_array(what, level)) is None else array for level in given]
     channels = [_channel(what, level) for level in chain]
-    page = contracts.images()
+    page = contracts.images
     try:
         if is_surface:
             page.of_surface(geometry, len(chain))
@@ -56,7 +56,7 @@ def _channel(what: str, level: Any) -> Type:
     """The type of a level's channels."""
     if not isinstance(level, np.ndarray):
         raise TypeError(f"{what}: texels are a NumPy array or a list of them, not {level.__class__.__name__}")
-    known = contracts.formats().CHANNELS
+    known = contracts.formats.CHANNELS
     channel = known.get(f"{_KINDS.get(level.dtype.kind)}{8 * level.dtype.itemsize}")
     if channel is None:
         raise TypeError(f"{what}: texels of type {level.dtype} are not supported: those like {', '.join(known)} are")
@@ -118,16 +118,16 @@ class Sampler:
         bias: float = 0.0,
         force_unnormalized_coords: bool = False,
     ):
-        page = contracts.addressing()
+        page = contracts.addressing
         otherwise = (page.NOT_GIVEN,) * 3
         modes: tuple[str, ...] = (address,) * 3 if isinstance(address, str) else (*address, *otherwise)[:3]
         for mode in modes:
             if mode not in page.HOST_NAMES:
                 raise ValueError(f"an addressing mode is one of {', '.join(page.HOST_NAMES)}, not {mode!r}")
         for filter_mode in (filter, mipmap_filter):
-            if filter_mode not in contracts.opaque_types().WORDS["filter_mode"]:
+            if filter_mode not in contracts.opaque_types.WORDS["filter_mode"]:
                 raise ValueError(f"a filter is nearest or linear, not {filter_mode!r}")
-        rules = contracts.levels()
+        rules = contracts.levels
         least, greatest = (_in_fractions("a level of detail", level, rules.bound) for level in levels)
         if not rules.may_bound(least, greatest):
             raise ValueError(f"the levels of detail begin at {levels[0]} and end before, at {levels[1]}")
@@ -175,7 +175,7 @@ class Texture:
                 raise ValueError(f"the surface is of geometry {self.storage.image.geometry}, not {geometry}")
         else:
             self.storage = _stored("texture", texels, geometry, layout)
-        rules = contracts.lookups()
+        rules = contracts.lookups
         if read not in get_args(ReadMode):
             raise ValueError(f"a texture is read as element or normalized_float, not {read!r}")
         if read == "normalized_float" and not rules.may_be_fractions(self.image.channel):
@@ -191,7 +191,7 @@ class Texture:
 
     def with_sampler(self, sampler: SamplerState) -> SamplerState:
         """How the texture is looked up with a sampler of its own, which keeps what the texture says of its texels."""
-        return contracts.lookups().combined(self.state, sampler)
+        return contracts.lookups.combined(self.state, sampler)
 
 
 #: the opaque types of variables that stand for what the host makes
@@ -200,7 +200,7 @@ OPAQUE_TYPES: dict[type, str] = {Texture: "texref", Sampler: "samplerref", Surfa
 
 def _in_fractions(what: str, level: float, rule: Callable[[Int], Int]) -> int:
     """A level of detail in units of 2^−8, as a rule on the page of levels makes it of a single-precision number."""
-    bound = contracts.opaque_types().MOST_LEVEL
+    bound = contracts.opaque_types.MOST_LEVEL
     if not -bound <= level <= bound:
         raise ValueError(f"{what} lies between {-bound} and {bound}, not at {level}")
     pattern = integer(int(np.float32(level).view(np.uint32)))

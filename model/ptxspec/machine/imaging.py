@@ -95,7 +95,7 @@ class ImageUnit:
 
     def handle_of(self, thing: Any) -> np.uint64:
         """The handle under which an image is passed by value; 0 for one that fills a parameter of an opaque type."""
-        base = contracts.opaque_types().HOST_HANDLES
+        base = contracts.opaque_types.HOST_HANDLES
         return np.uint64(next((h for h, known in self.bound.items() if known is thing and h >= base), 0))
 
     def _broken(self, access: Access, number: int) -> Violation:
@@ -106,7 +106,7 @@ class ImageUnit:
     def _what(self, handle: int, kind: str) -> Any:
         """What a handle stands for, as an operand of a kind, such as "texture". Raises Violation."""
         thing = self.bound.get(handle)
-        if OPAQUE_TYPES.get(type(thing)) in contracts.opaque_types().STANDS_FOR[kind]:
+        if OPAQUE_TYPES.get(type(thing)) in contracts.opaque_types.STANDS_FOR[kind]:
             return thing
         name = kind.split("_")[0]
         known = self.names.get(handle)
@@ -149,7 +149,7 @@ class ImageUnit:
         requests: np.ndarray,
         answers: np.ndarray,
     ) -> tuple[int, int] | None:
-        may_be_read = contracts.opaque_types().may_be_read
+        may_be_read = contracts.opaque_types.may_be_read
         for k, thread in enumerate(threads.tolist()):
             self.watch()
             words = requests[HANDLES:, thread].tolist()

@@ -42,7 +42,7 @@ class InFlight:
 
     def __init__(self, arrays: Mapping[str, Any], locate: Locate):
         self.arrays, self.locate = arrays, locate
-        self.page = contracts.asynchrony()
+        self.page = contracts.asynchrony
         self._words = len(self.page.Operation.fields)
 
     def check(self, array: np.ndarray, index: int, size: int, write: bool) -> None:

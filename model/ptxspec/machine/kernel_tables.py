@@ -100,7 +100,7 @@ def role_of(effect: Effect | None) -> Role:
 def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
     """The numbers and tables of a kernel under the engine of this name."""
     code, blocks = program.kernel.code, program.flow.blocks
-    roles, prices = [role_of(op.plan.meaning.effect) for op in code], contracts.limits().WORK[engine]
+    roles, prices = [role_of(op.plan.meaning.effect) for op in code], contracts.limits.WORK[engine]
     price_of = [prices.waiting + prices.image * (role.waits_for == codes.HOST) for role in roles]
     for i, op in enumerate(code):
         if system_function(program.kernel, op) is not None:
@@ -112,7 +112,7 @@ def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
             resumes[block.end - 1] = len(blocks) if block.taken is None else block.taken
     spellings: dict[str, int] = {}
     arrivals = [_arrival(program, op, role) for op, role in zip(code, roles, strict=True)]
-    rows, schedule, scopes = inventory.rows(), contracts.schedule(), {role.waits_for for role in roles}
+    rows, schedule, scopes = inventory.rows(), contracts.schedule, {role.waits_for for role in roles}
     numbers = {
         "blocks": len(blocks), "landings": len(landings), "meets": int(bool(scopes - {codes.NOT_WAITING})),
         "in_clusters": int(codes.CLUSTER_BARRIER in scopes), "turn_length": schedule.TURN, "round_length": schedule.ROUND,

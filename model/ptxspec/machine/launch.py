@@ -15,7 +15,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.base import options
 from ptxspec.base.escaping import LINES, printable
-from ptxspec.language.checked import Checked, Kernel, Op, Pointer, banks, spaces
+from ptxspec.language.checked import Checked, Kernel, Op, Pointer
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
@@ -126,12 +126,14 @@ class Launches:
 
     def __init__(self, checked: Checked):
         self.checked = checked
-        self._data = {name: self._image(name) for name, space in spaces().SPACES.items() if space.initialized}
-        page = banks()
+        self._data = {
+            name: self._image(name) for name, space in contracts.state_spaces.SPACES.items() if space.initialized
+        }
+        page = contracts.banks
         empty = np.zeros(0, np.uint8)
         self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
         self._heap = self._make_heap()
-        self._space = AddressSpace(len(self._data[spaces().OF_BUFFERS]), self.checked.address_size)
+        self._space = AddressSpace(len(self._data[contracts.state_spaces.OF_BUFFERS]), self.checked.address_size)
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
@@ -154,9 +156,11 @@ class Launches:
         """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
         if not any(f.uses_heap for name, f in SYSTEM_FUNCTIONS.items() if name in self.checked.signatures):
             return None
-        start = contracts.memory_rules().heap_begins(len(self._data[spaces().OF_BUFFERS]))
-        heap = new_heap(contracts.generic_addressing().GLOBAL_BASE + start)
-        self._data[spaces().OF_BUFFERS] = self._image(spaces().OF_BUFFERS, start + heap.size)
+        start = contracts.memory_rules.heap_begins(len(self._data[contracts.state_spaces.OF_BUFFERS]))
+        heap = new_heap(contracts.generic_addressing.GLOBAL_BASE + start)
+        self._data[contracts.state_spaces.OF_BUFFERS] = self._image(
+            contracts.state_spaces.OF_BUFFERS, start + heap.size
+        )
         return heap
 
     def _image(self, space: str, size: int | None = None) -> np.ndarray:
@@ -174,11 +178,11 @@ class Launches:
 
     def _address(self, pointer: Pointer, addresses: Mapping[str, int]) -> int:
         """What an initializer gets that names a function, which has one of these addresses, or a variable."""
-        page, address = contracts.initializers(), addresses.get(pointer.name)
+        page, address = contracts.initializers, addresses.get(pointer.name)
         if address is None:
-            layout = contracts.generic_addressing()
+            layout = contracts.generic_addressing
             place = self.checked.places[pointer.name]
-            start = place.offset + (layout.GLOBAL_BASE if place.space == spaces().OF_BUFFERS else 0)
+            start = place.offset + (layout.GLOBAL_BASE if place.space == contracts.state_spaces.OF_BUFFERS else 0)
             address = page.pointer(start, pointer.addend, layout.base(place.space) if pointer.generic else 0)
         return page.placed(address, pointer.size) if pointer.mask is None else page.masked(pointer.mask, address)
 
@@ -193,7 +197,7 @@ class Launches:
 
     def _images(self, kernel: Kernel, args: Sequence[Any]) -> tuple[dict[int, Any], dict[int, str]]:
         """What each handle stands for, and what it is called: variables of the module, parameters, and images passed by value."""
-        page = contracts.opaque_types()
+        page = contracts.opaque_types
         bound: dict[int, Any] = {}
         names: dict[int, str] = {}
         for name, place in self.checked.places.items():
@@ -258,7 +262,7 @@ class Launches:
         """Run an entry, and let the arrays, the images and the module have what it wrote. Raises what `launch` does."""
         ready = self._ready(kernel.name, settings, extents)
         extents = extents._replace(shared=ready.shared_size(extents.dynamic_shared))
-        contracts.limits().check_shared(extents.dynamic_shared, extents.shared)
+        contracts.limits.check_shared(extents.dynamic_shared, extents.shared)
         unit = ImageUnit(*self._images(kernel, args), settings.profile, settings.engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         self._space.begin()
@@ -292,7 +296,7 @@ class Launches:
                 at = memory.place(allocation)
                 store(array, memory.arena[at : at + allocation.size])
         unit.finish()
-        self._data[spaces().OF_BUFFERS][:] = memory.arena[: memory.module_size]
+        self._data[contracts.state_spaces.OF_BUFFERS][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
         return Outcome(steps, settings.schedule.reported, None if counting is None else counting.counts(self.checked))
 
@@ -319,7 +323,7 @@ class Launches:
     def _check_apart(self, owned: Owned, buffers: Buffers, arrays: Arrays) -> None:
         """Raise ValueError if what the caller owns has addresses of this launch, or bytes of an array that is passed."""
         start = self._space.module_base
-        owned.check_apart(start, start + len(self._data[spaces().OF_BUFFERS]), "the module's variables")
+        owned.check_apart(start, start + len(self._data[contracts.state_spaces.OF_BUFFERS]), "the module's variables")
         for (allocation, _), (what, array) in zip(buffers, arrays, strict=True):
             owned.check_apart(allocation.base, allocation.base + allocation.size, "arrays of the launch")
             span = host_span(what, array)
@@ -339,7 +343,7 @@ class Launches:
         kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
-            alive = contracts.functions().end_of_frame(0, self.checked.kernels[kernel.name].frame_size, 0)
+            alive = contracts.functions.end_of_frame(0, self.checked.kernels[kernel.name].frame_size, 0)
         memory = LaunchMemory(
             self._space,
             self._data,
@@ -355,8 +359,8 @@ class Launches:
             ready.ignores_upper_halves,
         )
         if self._heap is not None:
-            start = self.checked.sizes[spaces().OF_BUFFERS]
-            memory.shadow[start : memory.module_size] = contracts.access().NOTHING
+            start = self.checked.sizes[contracts.state_spaces.OF_BUFFERS]
+            memory.shadow[start : memory.module_size] = contracts.access.NOTHING
             memory.hold(self._heap.copy())
         return memory
 
@@ -403,8 +407,10 @@ class Launches:
         data = bytes_of(name, value)
         bank = self._bank(name)
         if bank is not None:
-            if len(data) > banks().BANK_SIZE:
-                raise ValueError(f"a bank of constants holds at most {banks().BANK_SIZE} bytes, not {len(data)}")
+            if len(data) > contracts.banks.BANK_SIZE:
+                raise ValueError(
+                    f"a bank of constants holds at most {contracts.banks.BANK_SIZE} bytes, not {len(data)}"
+                )
             self._data[bank] = np.frombuffer(data, np.uint8)
             return
         variable = self.variable(name)
@@ -480,7 +486,7 @@ def _shape(name: str, directives: Mapping[str, tuple[int, ...]], shape: LaunchSh
         dynamic_shared = operator.index(shape.dynamic_shared)
     except TypeError:
         raise TypeError(f"dynamic_shared is an integer, not {shape.dynamic_shared!r}") from None
-    page, clusters = contracts.limits(), contracts.clusters()
+    page, clusters = contracts.limits, contracts.clusters
     grid, block = _extents("grid", shape.grid, page.MOST_GRID), _extents("block", shape.block, page.MOST_BLOCK)
     requested = None if shape.cluster is None else _extents("cluster", shape.cluster, page.MOST_GRID)
     cluster_shape = clusters.of_launch(name, directives, requested)
@@ -500,5 +506,5 @@ def _extents(what: str, value: Any, most: tuple[int, int, int]) -> tuple[int, in
     if not 1 <= len(parts) <= 3 or not all(isinstance(p, int | np.integer) for p in parts):
         raise TypeError(f"{what} is one, two or three integers, not {value!r}")
     x, y, z = (*map(int, parts), 1, 1)[:3]
-    contracts.limits().check_extents(what, (x, y, z), most)
+    contracts.limits.check_extents(what, (x, y, z), most)
     return x, y, z

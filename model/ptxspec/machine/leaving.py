@@ -23,8 +23,8 @@ class LeftRegisters(NamedTuple):
 def shape(kernel: Kernel) -> tuple[Coordinates, Coordinates]:
     """(grid, block) of the smallest launch that an entry's directives allow: one cluster, or one CTA; of one thread if none is
     required."""
-    block = contracts.limits().required_block(kernel.performance) or (1, 1, 1)
-    grid = contracts.clusters().required(kernel.performance) or (1, 1, 1)
+    block = contracts.limits.required_block(kernel.performance) or (1, 1, 1)
+    grid = contracts.clusters.required(kernel.performance) or (1, 1, 1)
     return ((1, 1, 1) if ".blocksareclusters" in kernel.performance else grid), block
 
 

@@ -47,7 +47,7 @@ class LaunchLimits:
         self._ends = math.inf if self.seconds is None else self._began + self.seconds
         self._progress = progress
         self._engine = engine
-        page = contracts.limits()
+        page = contracts.limits
         #: those of the grid
         self.ctas = 0
         self._work, memory = page.WORK[engine], _whole("memory_limit", memory_limit)
@@ -88,7 +88,7 @@ class LaunchLimits:
         """How many CTAs are resident at once, in whole clusters. Raises LaunchError if there is no room for one cluster."""
         members, threads = extents.cluster_size, extents.threads
         each = members * (threads * program.state_bytes + program.cta_bytes(extents.shared))
-        most, room = resident(program), contracts.limits().resident_clusters
+        most, room = resident(program), contracts.limits.resident_clusters
         clusters = room(extents.ctas // members, members, threads, most, each, self.memory)
         if not clusters:
             what = "a CTA" if members == 1 else f"a cluster of {members} CTAs"

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.language.checked import Kernel, spaces
+from ptxspec import contracts
+from ptxspec.language.checked import Kernel
 from ptxspec.machine.memory import AddressSpace, Allocation
 from ptxspec.machine.pointers import Pointer
 from ptxspec.terms.types import Type
@@ -36,7 +37,7 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
     if len(args) != len(kernel.parameters):
         names = ", ".join(p.name for p in kernel.parameters)
         raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), not {len(args)}")
-    block = bytearray(kernel.sizes[spaces().OF_PARAMETERS])
+    block = bytearray(kernel.sizes[contracts.state_spaces.OF_PARAMETERS])
     buffers: Buffers = []
     arrays: Arrays = []
     given: dict[int, Allocation] = {}

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeAlias
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.language.checked import spaces
 from ptxspec.machine.errors import Violation, beside, in_bytes
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
@@ -31,8 +30,6 @@ PADDING = 128
 _ROOM_BEHIND = np.zeros(PADDING, np.uint8)
 _ROOM_BEHIND.flags.writeable = False
 
-#: the page that states the step of an access
-rules = contracts.access
 #: an array, and the index of a byte in it
 Place: TypeAlias = tuple[np.ndarray, int]
 #: where no bytes are
@@ -75,15 +72,15 @@ class AddressSpace:
     def __init__(self, module_size: int, bits: int = 64):
         """`bits` is how many an address has."""
         self.bits = bits
-        layout = contracts.generic_addressing()
-        self.alignment = contracts.memory_rules().BUFFER_ALIGNMENT
+        layout = contracts.generic_addressing
+        self.alignment = contracts.memory_rules.BUFFER_ALIGNMENT
         self.module_base = layout.GLOBAL_BASE
         self._next = self._after(self.module_base + module_size)
         self._first = self._next
         self._past: deque[Allocation] = deque(maxlen=REMEMBERED)
 
     def _after(self, address: int) -> int:
-        return contracts.memory_rules().next_buffer(address)
+        return contracts.memory_rules.next_buffer(address)
 
     def begin(self) -> None:
         """Begin a launch: where addresses are few, those of earlier launches are handed out again."""
@@ -93,8 +90,8 @@ class AddressSpace:
 
     def allocate(self, name: str, size: int, writable: bool) -> Allocation:
         """A buffer. Raises ValueError if there are no addresses left."""
-        end = min(1 << self.bits, contracts.opaque_types().MODULE_HANDLES)
-        if not contracts.memory_rules().has_addresses(self._next, size, end):
+        end = min(1 << self.bits, contracts.opaque_types.MODULE_HANDLES)
+        if not contracts.memory_rules.has_addresses(self._next, size, end):
             raise ValueError(f"{name}: addresses of {self.bits} bits end before its {size:,} bytes do")
         allocation = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
@@ -140,8 +137,7 @@ class LaunchMemory:
         32 bits."""
         self.ignores_upper_halves = ignores_upper_halves
         self.space, self.buffers, self.owned, self.fresh = space, buffers, owned, fresh
-        self.layout = contracts.generic_addressing()
-        module_global = module[spaces().OF_BUFFERS]
+        module_global = module[contracts.state_spaces.OF_BUFFERS]
         self.module_size = len(module_global)
         self.buffer_base = buffers[0][0].base if buffers else space._next
         last = buffers[-1][0] if buffers else None
@@ -152,19 +148,23 @@ class LaunchMemory:
         self.arena = np.zeros(self.total + PADDING, np.uint8)
         self.shadow = np.zeros(self.total + PADDING, np.uint8)
         self.arena[: self.module_size] = module_global
-        self.shadow[: self.module_size] = rules().READABLE | rules().WRITABLE
+        self.shadow[: self.module_size] = contracts.access.READABLE | contracts.access.WRITABLE
         for allocation, data in buffers:
             at = self.place(allocation)
             self.arena[at : at + allocation.size] = data
-            self.shadow[at : at + allocation.size] = rules().READABLE | (rules().WRITABLE if allocation.writable else 0)
-        constants = {name: data for name, data in module.items() if name != spaces().OF_BUFFERS}
+            self.shadow[at : at + allocation.size] = contracts.access.READABLE | (
+                contracts.access.WRITABLE if allocation.writable else 0
+            )
+        constants = {name: data for name, data in module.items() if name != contracts.state_spaces.OF_BUFFERS}
         self.sizes = {name: len(data) for name, data in constants.items()}
-        self.parts = {name: threads if is_of_threads(name) else slots for name in spaces().in_parts()}
-        self.sizes |= {spaces().OF_PARAMETERS: len(parameters)} | {name: sizes[name] for name in self.parts}
+        self.parts = {name: threads if is_of_threads(name) else slots for name in contracts.state_spaces.in_parts()}
+        self.sizes |= {contracts.state_spaces.OF_PARAMETERS: len(parameters)} | {
+            name: sizes[name] for name in self.parts
+        }
         self.strides = {name: -(-sizes[name] // 16) * 16 for name in self.parts}
         #: what each space but global memory holds; of a space in parts, one after the other
         self.buffers_of = {name: _padded(data) for name, data in constants.items()}
-        self.buffers_of[spaces().OF_PARAMETERS] = _padded(np.frombuffer(parameters, np.uint8))
+        self.buffers_of[contracts.state_spaces.OF_PARAMETERS] = _padded(np.frombuffer(parameters, np.uint8))
         self.cluster, self.threads = cluster, threads // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
@@ -193,16 +193,16 @@ class LaunchMemory:
     @property
     def frames(self) -> np.ndarray:
         """The local memory of all resident threads."""
-        return self.buffers_of[spaces().OF_FRAMES]
+        return self.buffers_of[contracts.state_spaces.OF_FRAMES]
 
     def hold(self, heap: Heap) -> None:
         """Let the part of the module's memory from the heap's beginning on hold the pieces of the heap alone."""
         self.heap = heap
         start = heap.base - self.space.module_base
-        self.shadow[start : start + heap.size] = rules().NOTHING
+        self.shadow[start : start + heap.size] = contracts.access.NOTHING
         for address, size in heap.live.items():
             at = address - self.space.module_base
-            self.shadow[at : at + size] = rules().READABLE | rules().WRITABLE
+            self.shadow[at : at + size] = contracts.access.READABLE | contracts.access.WRITABLE
 
     def offset(self, address: int) -> int | None:
         """Where a global address lies in the arena; None if it lies in neither part of it."""
@@ -216,26 +216,30 @@ class LaunchMemory:
         """Where a buffer of this launch begins in the arena."""
         return allocation.base - self.buffer_base + self.buffer_start
 
+    # an address or a count is Any here: the page of accesses takes terms, or all numbers as this storage has them
+
     def access(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
+        self, space: str, address: Any, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
     ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
         of the state spaces `into`, if there are any."""
-        return rules().access(space, address, size, write, into, ThreadStorage(self, slot, thread))
+        return contracts.access.access(space, address, size, write, into, ThreadStorage(self, slot, thread))
 
     def space_of(self, array: np.ndarray) -> str:
         """The state space of the bytes of an array that an access gave."""
-        return next((name for name, held in self.buffers_of.items() if held is array), spaces().OF_BUFFERS)
+        return next(
+            (name for name, held in self.buffers_of.items() if held is array), contracts.state_spaces.OF_BUFFERS
+        )
 
-    def ranged(self, space: str, address: int, align: int, count: int, write: bool, slot: int, thread: int) -> Place:
+    def ranged(self, space: str, address: Any, align: int, count: Any, write: bool, slot: int, thread: int) -> Place:
         """The array and index of so many bytes at a multiple of `align`, which an asynchronous operation accesses. Raises
         Violation if a rule is broken. The others are as for an access."""
-        return rules().ranged(space, address, align, count, write, ThreadStorage(self, slot, thread))
+        return contracts.access.ranged(space, address, align, count, write, ThreadStorage(self, slot, thread))
 
     def global_violation(self, address: int, size: int, write: bool) -> Violation:
         """What an access broke that global memory does not permit."""
-        handles = contracts.opaque_types()
+        handles = contracts.opaque_types
         if handles.MODULE_HANDLES <= address < handles.END_OF_HANDLES:
             return Violation("opaque", "an access at a handle")
         for allocation, _ in self.buffers:
@@ -281,32 +285,34 @@ class LaunchMemory:
     def begin(self) -> None:
         """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
-            rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides[spaces().OF_FRAMES]))
-            rows[:, : self.first] = contracts.functions().ALIVE
+            rows = self.alive[: len(self.alive) - PADDING].reshape(
+                -1, max(1, self.strides[contracts.state_spaces.OF_FRAMES])
+            )
+            rows[:, : self.first] = contracts.functions.ALIVE
 
     def extend(self, thread: int, end: int, begin: int, size: int) -> None:
         """Let a thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
-        self._mark(thread, contracts.functions().extended(end, begin, size))
+        self._mark(thread, contracts.functions.extended(end, begin, size))
 
     def cut(self, thread: int, to: int, end: int) -> None:
         """Let a thread's stack, which ended at `end`, end earlier."""
-        self._mark(thread, contracts.functions().released(to, end))
+        self._mark(thread, contracts.functions.released(to, end))
 
-    def _mark(self, thread: int, spans: Iterable[contracts.Span]) -> None:
-        start = thread * self.strides[spaces().OF_FRAMES]
+    def _mark(self, thread: int, spans: Iterable[contracts.functions.Span[int]]) -> None:
+        start = thread * self.strides[contracts.state_spaces.OF_FRAMES]
         for span in spans:
             self.alive[start + span.begin : start + span.end] = span.state
 
 
 def is_of_threads(space: str) -> bool:
     """Whether each thread has a part of a state space, not each CTA."""
-    return spaces().SPACES[space].shared_by == spaces().THREAD
+    return contracts.state_spaces.SPACES[space].shared_by == contracts.state_spaces.THREAD
 
 
-def check_alignment(address: int, size: int) -> None:
+def check_alignment(address: Any, size: int) -> None:
     """Raise Violation if an access of so many bytes is not aligned."""
-    if not rules().aligned(address, size):
-        raise Violation(*rules().not_aligned(size))
+    if not contracts.access.aligned(address, size):
+        raise Violation(*contracts.access.not_aligned(size))
 
 
 class ThreadStorage:
@@ -335,7 +341,7 @@ class ThreadStorage:
         return next((way for holds, way in ways if holds), otherwise)()
 
     def own(self, shared_by: str, address: Any) -> tuple[Any, Any]:
-        return self.thread if shared_by == spaces().THREAD else self.slot, address
+        return self.thread if shared_by == contracts.state_spaces.THREAD else self.slot, address
 
     def held(self, space: str) -> Any:
         return self.memory.sizes[space]
@@ -347,7 +353,7 @@ class ThreadStorage:
         return int(self.memory.gone[cta])
 
     def stack_states(self, space: str, start: Any, size: int) -> Any:
-        if space != spaces().OF_FRAMES or self.memory.first is None:
+        if space != contracts.state_spaces.OF_FRAMES or self.memory.first is None:
             return None
         return _states(self.memory.alive, start, size)
 
@@ -359,7 +365,7 @@ class ThreadStorage:
         return _states(self.memory.shadow, start, size)
 
     def each_state(self, space: str, start: Any, count: Any, holds: Callable[[Any], Any]) -> Any:
-        states = self.memory.alive if space == spaces().OF_FRAMES else self.memory.shadow
+        states = self.memory.alive if space == contracts.state_spaces.OF_FRAMES else self.memory.shadow
         selected = states[start : start + count]
         return len(selected) == count and all(holds(int(state)) for state in np.unique(selected))
 
@@ -374,7 +380,7 @@ class ThreadStorage:
     def at(self, space: str, start: Any, size: Any, write: bool) -> Place:
         memory = self.memory
         return self._spared(
-            memory.arena if space == spaces().OF_BUFFERS else memory.buffers_of[space], start, size, write
+            memory.arena if space == contracts.state_spaces.OF_BUFFERS else memory.buffers_of[space], start, size, write
         )
 
     def at_block(self, address: Any, offset: Any, size: Any, write: bool) -> Place:

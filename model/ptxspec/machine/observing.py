@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ptxspec.language.checked import Checked, spaces, unbanked
+from ptxspec import contracts
+from ptxspec.language.checked import Checked, unbanked
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
 from ptxspec.machine.memory import LaunchMemory, is_of_threads
@@ -200,7 +201,7 @@ class EventDispatcher:
         memory: LaunchMemory,
     ):
         self.observers, self.extents, self.memory = observers, extents, memory
-        self.spaces = tuple(dict.fromkeys(unbanked(name) for name in spaces().addressable()))
+        self.spaces = tuple(dict.fromkeys(unbanked(name) for name in contracts.state_spaces.addressable()))
         source, kernel = checked.source, program.kernel
         instructions = tuple(
             ObservedInstruction(
@@ -253,7 +254,7 @@ class EventDispatcher:
 
     def _arrays(self) -> list[tuple[int, int, str, int, int]]:
         """The host's arrays: (address, bytes, state space, bytes of each part or 0, the address there at which it begins)."""
-        memory, buffers = self.memory, spaces().OF_BUFFERS
+        memory, buffers = self.memory, contracts.state_spaces.OF_BUFFERS
         arrays = [
             (array, len(array), name, memory.strides.get(name, 0), 0) for name, array in memory.buffers_of.items()
         ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from ptxspec import contracts
 from ptxspec.base.options import Copies
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op, spaces
+from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.machine.driver.protocol import Column
 from ptxspec.machine.flow import values_of
@@ -193,7 +193,7 @@ class AsynchronousUse(NamedTuple):
     def steps(self) -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         """By their names here, the steps with the arrays in which the records lie that they are given. What a mechanism lacks is
         of async-groups, and never taken."""
-        page, records = contracts.asynchrony(), ("operation",)
+        page, records = contracts.asynchrony, ("operation",)
         taken: dict[str, tuple[Step, tuple[str | None, ...]]] = {
             "initiate": (page.initiate, records),
             "footprint": (page.footprint, records),
@@ -202,7 +202,7 @@ class AsynchronousUse(NamedTuple):
             "land_all": (page.land_all, records),
             "spares_target": (page.spares_target, records),
             "spares_source": (page.spares_source, records),
-            "draw_landing": (contracts.schedule().draw, ("draws",)),
+            "draw_landing": (contracts.schedule.draw, ("draws",)),
         }
         for i in range(MECHANISMS):
             mechanism = self.mechanisms[i] if i < len(self.mechanisms) else page.ASYNC_GROUPS
@@ -228,19 +228,19 @@ class AsynchronousUse(NamedTuple):
         way, _, digits = copies.partition(":")
         seed = int(digits or 0) & (1 << 64) - 1
         words = {f"words{i}": count for i, count in enumerate(self.words())}
-        chosen = {"landing_way": contracts.asynchrony().LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
+        chosen = {"landing_way": contracts.asynchrony.LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
         return dict.fromkeys(NUMBERS, 0) | words | chosen
 
     def lengths(self, threads: int) -> dict[str, int]:
         """How many elements each array has, where so many threads are resident."""
         from ptxspec.machine.asynchrony import LISTS  # with a page that few kernels need
 
-        nodes, operations = contracts.limits().LINES + 1, contracts.limits().OPERATIONS + 1
+        nodes, operations = contracts.limits.LINES + 1, contracts.limits.OPERATIONS + 1
         words = {f"completion{i}": threads * count for i, count in enumerate(self.words())}
         lengths = {
-            "operation": operations * len(contracts.asynchrony().Operation.fields), "line_list": 2 * LISTS,
+            "operation": operations * len(contracts.asynchrony.Operation.fields), "line_list": 2 * LISTS,
             "node_operation": nodes, "node_next": nodes, "first_operation": threads, "last_operation": threads,
-            "draws": len(contracts.schedule().draw.states[0].words),
+            "draws": len(contracts.schedule.draw.states[0].words),
         }  # fmt: skip
         return {name: (lengths | words).get(name, operations) for name in ARRAYS}
 
@@ -265,8 +265,8 @@ def asynchronous_use(kernel: Kernel) -> AsynchronousUse | None:
 
 def _reached(names: Iterable[str]) -> tuple[str, ...]:
     """The state spaces that operations reach which name these, in order; a generic address reaches any."""
-    named = {contracts.access().stored(name) for name in names}
-    return tuple(space for space in spaces().addressable() if space in named or "generic" in named)
+    named = {contracts.access.stored(name) for name in names}
+    return tuple(space for space in contracts.state_spaces.addressable() if space in named or "generic" in named)
 
 
 def extent_of(op: Op) -> tuple[int, int]:

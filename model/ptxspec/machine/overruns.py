@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op, Place, spaces, sum_bits
+from ptxspec.language.checked import Kernel, Op, Place, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import (
@@ -69,8 +69,8 @@ class Overruns:
     ):
         self.kernel, self.flow, self.address, self.places = kernel, flow, address, places
         self.address_size = address_size
-        self.layout = contracts.generic_addressing()
-        self.page = contracts.memory_rules()
+        self.layout = contracts.generic_addressing
+        self.page = contracts.memory_rules
         self.accesses: dict[int, str] = {}
         #: the same for what asynchronous operations read
         self.sources: dict[int, str] = {}
@@ -151,7 +151,7 @@ class Overruns:
         width = self.kernel.registers[name].width
         if width == type.width:
             return self._value(term, inputs, int, width)
-        widened = contracts.type_checking().widened
+        widened = contracts.type_checking.widened
         return self._value(term, inputs, lambda value: int(widened(integer(value), type, width)), width)
 
     def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int], bits: int) -> KnownValue | None:
@@ -240,13 +240,13 @@ class Overruns:
         inputs = self._inputs(op, state, set(_variables(reach.address)))
         if inputs is None or not inputs[2]:
             return
-        bits = 32 if contracts.access().is_narrow(reach.space) else 64
+        bits = 32 if contracts.access.is_narrow(reach.space) else 64
         at = self._value(reach.address, inputs, lambda value: value & (1 << bits) - 1, bits)
         if at is None or not at.variable:
             return
         name = at.variable
         place = self.kernel.places[name]
-        variable_space = spaces().OF_FRAMES if place.framed else place.space
+        variable_space = contracts.state_spaces.OF_FRAMES if place.framed else place.space
         space = reach.space.partition("::")[0]
         if space not in (variable_space, "generic"):
             return
@@ -262,7 +262,7 @@ class Overruns:
             )
 
     def _plus(self, base: KnownValue, offset: int, bits: int) -> KnownValue:
-        behind = contracts.variables().behind
+        behind = contracts.variables.behind
         value, moved = (behind(at, offset, bits) for at in (base.value, base.moved))
         return KnownValue(value, moved, base.variable)
 

@@ -74,12 +74,12 @@ class Memory:
     """
 
     def __init__(self, base: int | None = None):
-        page = contracts.memory_rules()
+        page = contracts.memory_rules
         self.lock = NonReentrantLock(
             "a launch that uses this memory has not ended: what it calls cannot use the memory"
         )
         self._base = page.CALLERS_BASE if base is None else operator.index(base)
-        least, most = contracts.generic_addressing().GLOBAL_BASE, contracts.opaque_types().MODULE_HANDLES
+        least, most = contracts.generic_addressing.GLOBAL_BASE, contracts.opaque_types.MODULE_HANDLES
         if not least <= self._base < most or self._base % page.BUFFER_ALIGNMENT:
             raise ValueError(
                 f"a base is a multiple of {page.BUFFER_ALIGNMENT} from {least:#x} to {most - 1:#x}, not {self._base:#x}"
@@ -102,13 +102,13 @@ class Memory:
         return self._allocate(size, align, name)
 
     def _allocate(self, size: int, align: int | None, name: str) -> Pointer:
-        size, page = operator.index(size), contracts.memory_rules()
+        size, page = operator.index(size), contracts.memory_rules
         align = page.BUFFER_ALIGNMENT if align is None else operator.index(align)
         if size < 0:
             raise ValueError(f"a piece has no bytes or some, not {size}")
         if align < 1 or align & (align - 1):
             raise ValueError(f"an alignment is a power of two, not {align}")
-        start, end = page.next_piece(self._end, align), contracts.opaque_types().MODULE_HANDLES
+        start, end = page.next_piece(self._end, align), contracts.opaque_types.MODULE_HANDLES
         if not page.has_addresses(start, size, end):
             raise ValueError(
                 f"{size:,} bytes at a multiple of {align:,} would lie at {start:#x}: memory ends before {end:#x}"
@@ -275,7 +275,7 @@ def violation(
     pieces: Iterable[OwnedPiece], freed: Iterable[OwnedPiece], address: int, size: int, write: bool
 ) -> Violation:
     """What an access to no piece, or to one that forbids it, has broken."""
-    near, nearest = None, contracts.memory_rules().BUFFER_ALIGNMENT
+    near, nearest = None, contracts.memory_rules.BUFFER_ALIGNMENT
     for piece in pieces:
         end = piece.base + piece.size
         if piece.base <= address and address + size <= end:

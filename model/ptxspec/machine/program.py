@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Checked, Kernel, Op, spaces
+from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
@@ -64,14 +64,14 @@ class KernelProgram(NamedTuple):
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
-        return contracts.memory_rules().shared_size(
-            self.kernel.sizes[spaces().SIZED_AT_LAUNCH], self.bases["dynamic"], dynamic
+        return contracts.memory_rules.shared_size(
+            self.kernel.sizes[contracts.state_spaces.SIZED_AT_LAUNCH], self.bases["dynamic"], dynamic
         )
 
     def sizes(self, shared: int) -> dict[str, int]:
         """The bytes of each thread's or CTA's part of the state spaces in parts, where a CTA has so many of shared memory."""
-        parts = {space: self.kernel.sizes[space] for space in spaces().in_parts()}
-        return parts | {spaces().SIZED_AT_LAUNCH: shared}
+        parts = {space: self.kernel.sizes[space] for space in contracts.state_spaces.in_parts()}
+        return parts | {contracts.state_spaces.SIZED_AT_LAUNCH: shared}
 
     def cta_bytes(self, shared: int) -> int:
         """The bytes of a CTA's parts of state spaces."""
@@ -89,7 +89,7 @@ class KernelProgram(NamedTuple):
 
 def function_addresses(checked: Checked) -> dict[str, int]:
     """The addresses of a module's functions and entries."""
-    page = contracts.functions()
+    page = contracts.functions
     return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
 
 
@@ -106,10 +106,10 @@ def program(
     kernel = linked(checked, name)
     if contracts_all:
         kernel = contracted(kernel)
-    layout = contracts.generic_addressing()
+    layout = contracts.generic_addressing
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
-    dynamic = contracts.memory_rules().dynamic_part(kernel.sizes[spaces().SIZED_AT_LAUNCH], without_size)
-    bases = {spaces().OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
+    dynamic = contracts.memory_rules.dynamic_part(kernel.sizes[contracts.state_spaces.SIZED_AT_LAUNCH], without_size)
+    bases = {contracts.state_spaces.OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
     accesses_images = any(isinstance(op.plan.meaning.effect, ImageAccess) for op in kernel.code)
     ready = KernelProgram(
         kernel,
@@ -130,7 +130,7 @@ def program(
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
-        ignores_upper_halves=bool(evaluate(contracts.access().ignores_upper_halves(), {}, profile.value)),
+        ignores_upper_halves=bool(evaluate(contracts.access.ignores_upper_halves(), {}, profile.value)),
     )
 
 
@@ -143,7 +143,7 @@ def constant_of(program: KernelProgram, type: Type | None, operand: Any) -> int 
     if in_frame(program, operand) is not None or in_part(program, operand) is not None:
         return None
     if isinstance(operand, tree.Sum):
-        return contracts.variables().behind(program.address_of(operand.base.text), operand.offset, program.address_size)
+        return contracts.variables.behind(program.address_of(operand.base.text), operand.offset, program.address_size)
     if isinstance(operand, tree.Name) and operand.text not in program.kernel.registers:
         if operand.text in program.kernel.places or operand.text in program.functions:
             return program.address_of(operand.text)
@@ -168,7 +168,7 @@ def in_part(program: KernelProgram, operand: Any) -> int | None:
     if not program.clustered or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
         return None
     place = program.kernel.places.get(name.text)
-    if place is None or place.space != contracts.access().stored(contracts.generic_addressing().CLUSTER):
+    if place is None or place.space != contracts.access.stored(contracts.generic_addressing.CLUSTER):
         return None
     return program.address_of(name.text) + (operand.offset if isinstance(operand, tree.Sum) else 0)
 
@@ -188,15 +188,15 @@ def call_target(program: KernelProgram, op: Op, block: Block, function: str | in
 
 def check_room(program: KernelProgram, stack: int, local: int) -> None:
     """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
-    page = contracts.functions()
-    if not page.has_room(local, stack, program.kernel.sizes[spaces().OF_FRAMES]):
+    page = contracts.functions
+    if not page.has_room(local, stack, program.kernel.sizes[contracts.state_spaces.OF_FRAMES]):
         what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
         raise Violation("stack", f"{what} need more than {page.STACK} bytes")
 
 
 def check_end(end: int, least: int, most: int) -> None:
     """Raise Violation unless the stack may be cut back to this end."""
-    if not contracts.functions().may_end(end, least, most):
+    if not contracts.functions.may_end(end, least, most):
         raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
 
 
@@ -214,7 +214,7 @@ def may_spread(program: KernelProgram) -> bool:
 
 def resident(program: KernelProgram) -> int:
     """How many of a kernel's threads are resident at once."""
-    return contracts.limits().resident_threads(program.accesses_images, program.clustered)
+    return contracts.limits.resident_threads(program.accesses_images, program.clustered)
 
 
 def state_bytes(program: KernelProgram) -> int:
@@ -223,10 +223,10 @@ def state_bytes(program: KernelProgram) -> int:
     the machine."""
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
-    local = sum(kernel.sizes[space] for space in spaces().in_parts() if is_of_threads(space))
+    local = sum(kernel.sizes[space] for space in contracts.state_spaces.in_parts() if is_of_threads(space))
     if stack_moves(kernel):
-        local += kernel.sizes[spaces().OF_FRAMES]
-    calls = contracts.functions().STACK if kernel.functions else 0
+        local += kernel.sizes[contracts.state_spaces.OF_FRAMES]
+    calls = contracts.functions.STACK if kernel.functions else 0
     requests = 8 * (REQUEST + ANSWER) if program.asks_host else 0
     special = 8 * len(program.flow.special)
     given = 2 * 8 * more_words(program)
@@ -321,7 +321,7 @@ def check_source(program: KernelProgram, index: int, address: int, size: int) ->
 
 def check_read(read: int, size: int) -> None:
     """Raise Violation if an operation that writes so many bytes may not read so many."""
-    if not contracts.asynchrony().fits(read, size):
+    if not contracts.asynchrony.fits(read, size):
         raise Violation("copy size", f"{read} bytes are to be read, and {size} filled")
 
 

@@ -97,7 +97,7 @@ class InstructionScript:
         self.script = Script(self.bind)
         self.machine = self.script.refer(scripts.machine, "m")
         self.current: dict[str, str] = {}
-        self.rules = contracts.type_checking()
+        self.rules = contracts.type_checking
         #: by the names that terms have for them, the expressions to which an operand adds something
         self.bases: dict[str, str] = {}
         self.begin(op)
@@ -127,7 +127,7 @@ class InstructionScript:
                 return f"({base}) & {mask & (1 << size) - 1}"
             name = f"%base{len(self.bases)}"
             self.bases[name] = base
-            behind = self.script.value(contracts.variables().behind(variable(name, 64), operand.offset, size))
+            behind = self.script.value(contracts.variables.behind(variable(name, 64), operand.offset, size))
             return f"{behind} & {mask}"
         if isinstance(operand, tree.Not):
             return f"not {self.register(operand.name.text)}"

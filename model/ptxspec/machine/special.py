@@ -8,7 +8,7 @@ from functools import cache
 from ptxspec import contracts
 from ptxspec.machine.batch import Extents
 from ptxspec.terms import exact
-from ptxspec.terms.core import Int, Term, truth_variable, variable
+from ptxspec.terms.core import Int, Term, integer, truth_variable, variable
 from ptxspec.terms.registries import SPECIAL_REGISTERS
 from ptxspec.terms.steps import stored
 
@@ -26,7 +26,7 @@ class Thread:
     """What a special register's definition may ask of a thread; all are terms. Without clusters each CTA is one."""
 
     def __init__(self, clustered: bool) -> None:
-        self._rules = contracts.clusters()
+        self._rules = contracts.clusters
         self.block = _extents("%block")
         self.grid = _extents("%grid")
         self.cluster = _extents("%cluster") if clustered else self._rules.NO_CLUSTERS
@@ -38,7 +38,7 @@ class Thread:
     @property
     def cta(self) -> Int:
         """The number of the thread's CTA in the grid, counted along x, then y, then z."""
-        return self._rules.cta_at(variable(PLACE, 64), self.grid, self.cluster)
+        return integer(self._rules.cta_at(variable(PLACE, 64), self.grid, self.cluster))
 
 
 def _extents(name: str) -> tuple[Int, Int, Int]:

@@ -37,7 +37,7 @@ def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
         return None
     of_integers = not any(f.is_array or f.vector != 1 or f.type.is_float for f in formals)
     takes, gives = (tuple(f.size for f in group) for group in (call.signature.parameters, call.signature.returns))
-    return function if contracts.system_functions().is_declared(function, takes, gives, of_integers) else None
+    return function if contracts.system_functions.is_declared(function, takes, gives, of_integers) else None
 
 
 class System:
@@ -84,7 +84,7 @@ class _SystemThread:
         return array[at : at + size].tobytes()
 
     def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
-        longest = contracts.system_functions().LONGEST_TEXT
+        longest = contracts.system_functions.LONGEST_TEXT
         characters = bytearray()
         while most is None or len(characters) < most * size:
             piece = self._piece(address + len(characters), size)
@@ -116,7 +116,7 @@ class _SystemThread:
         address = memory.heap.allocate(size)
         at = memory.offset(address) if address else None
         if at is not None:
-            memory.shadow[at : at + size] = contracts.access().READABLE | contracts.access().WRITABLE
+            memory.shadow[at : at + size] = contracts.access.READABLE | contracts.access.WRITABLE
             memory.arena[at : at + size] = 0
         return address
 
@@ -128,7 +128,7 @@ class _SystemThread:
             return False
         if memory.in_flight is not None and size:
             memory.in_flight.check(memory.arena, at, size, True)
-        memory.shadow[at : at + size] = contracts.access().NOTHING
+        memory.shadow[at : at + size] = contracts.access.NOTHING
         return True
 
     def stop(self, rule: str, note: str) -> NoReturn:

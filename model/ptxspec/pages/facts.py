@@ -31,11 +31,11 @@ KINDS = {"b": "bits", "u": "unsigned", "s": "signed", "f": "float", "x": "packed
 
 def versions() -> list[str]:
     """Every version of PTX ISA that a module may name."""
-    return [f"{major}.{minor}" for major, most in contracts.directives().VERSIONS.items() for minor in range(most + 1)]
+    return [f"{major}.{minor}" for major, most in contracts.directives.VERSIONS.items() for minor in range(most + 1)]
 
 
 def targets() -> list[dict[str, Any]]:
-    page = contracts.directives()
+    page = contracts.directives
     return [
         {"target": name, "since": version(since), "features": list(page.features(name))}
         for name, since in page.TARGETS.items()
@@ -44,7 +44,7 @@ def targets() -> list[dict[str, Any]]:
 
 def types() -> list[dict[str, Any]]:
     """The types that modifiers and declarations name."""
-    needs, found = contracts.types().NEEDS, []
+    needs, found = contracts.types.NEEDS, []
     for type in TYPES.values():
         since, number = needs.get(type.name, ((1, 0), 10))
         own = {
@@ -60,7 +60,7 @@ def types() -> list[dict[str, Any]]:
 
 
 def spaces() -> list[dict[str, Any]]:
-    page = contracts.state_spaces()
+    page = contracts.state_spaces
     return [
         {
             "space": name,
@@ -77,19 +77,19 @@ def spaces() -> list[dict[str, Any]]:
 
 def directives() -> list[dict[str, Any]]:
     """The words with a point that the grammar names, but types and state spaces."""
-    known = {f".{name}" for name in (*TYPES, *contracts.state_spaces().SPACES)}
+    known = {f".{name}" for name in (*TYPES, *contracts.state_spaces.SPACES)}
     return [_use(word) for word in syntax().literals if word not in known]
 
 
 def uses() -> list[dict[str, Any]]:
     """Ways to use a directive that not all modules have."""
-    page = contracts.directives()
+    page = contracts.directives
     words = {*page.SINCE, *page.NEEDS, *page.GONE} - set(syntax().literals)
     return [_use(word) for word in sorted(words)]
 
 
 def _use(word: str) -> dict[str, Any]:
-    page = contracts.directives()
+    page = contracts.directives
     gone = page.GONE.get(word)
     return {
         "name": word,

@@ -141,9 +141,3 @@ def text(lines: list[SyntaxLine]) -> str:
     wide = max(map(len, known), default=0)
     shown = [str(s) for s in shapes(lines)]
     return "\n".join([*shown, *(f"{name:<{wide}} = {{ {', '.join(members)} }};" for name, members in known.items())])
-
-
-def fences(lines: list[SyntaxLine]) -> int:
-    """From how many fences the lines are, at least: lines of one follow one another."""
-    numbers = sorted({line.line for line in lines})
-    return sum(b - a > 1 for a, b in zip([-1, *numbers], numbers, strict=False))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 from ptxspec.query.evaluate import Operand, as_bits, joined, values_of_inputs
-from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.fragments import read_fragment
 from ptxspec.query.solvers import solve
-from ptxspec.terms.core import Bool, constant, truth
+from ptxspec.terms.core import Bool, constant
 from ptxspec.terms.exact import NoChoice, allows
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, low_bits, resolve, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, Approximation, freedoms_in, low_bits, resolve, substitute
 
 #: seconds for results that only a solver can tell of
 PATIENCE = 60.0
@@ -56,7 +57,8 @@ def allowed(
     further: dict[str, Any] = {}
     for name, value in results.items():
         type = fragment.left[name]
-        bits = as_bits(name, value, _kind(fragment, name), type)
+        exact = name in fragment.formats or type.kind == "pred"  # else a register has the bits of a form's type only
+        bits = as_bits(name, value, type if exact else type.bits, type)
         term = fragment.outputs[name]
         term = term if type.kind == "pred" else low_bits(term, type.width)
         try:
@@ -67,12 +69,6 @@ def allowed(
         except KeyError as missing:
             raise TypeError(f"the operand {missing.args[0]} has no value when it is read") from None
     return not further or _jointly(list(further.values()), values, choices, settled)
-
-
-def _kind(fragment: Fragment, name: str) -> Type:
-    """The type as which a result is given: that of its form, of which a register has the bits only."""
-    type = fragment.left[name]
-    return type if name in fragment.formats or type.kind == "pred" else type.bits
 
 
 def _jointly(wanted: list[tuple[Any, Any]], values: dict[str, Any], choices: Profile, settled: dict[Any, int]) -> bool:
@@ -86,30 +82,21 @@ def _jointly(wanted: list[tuple[Any, Any]], values: dict[str, Any], choices: Pro
         known = settled.get((freedom.attrs, operands))
         return freedom if known is None else constant(known)
 
-    claim: Any = constant(True)
-    for term, bits in wanted:
-        claim = claim & (resolve(substitute(term, inputs), choose) == bits)
+    claim = reduce(and_, (resolve(substitute(term, inputs), choose) == bits for term, bits in wanted), TRUE)
     if claim.op == "const":
         return bool(claim.attrs[0])
     left = freedoms_in(claim)
     for freedom in left:
         if isinstance(freedom.attrs[4], Approximation):
             raise NoChoice(freedom)
-    # the choices made before bear on those left, where they are of the same freedom
-    answer = solve(claim & _as_settled(left, settled), {}, PATIENCE, purpose="a machine that leaves the results")
+    # the choices made before bear on those left, where they are of the same freedom and its operands take the same values
+    before: Bool = TRUE
+    for freedom in left:
+        for (attrs, operands), bits in settled.items():
+            if attrs == freedom.attrs and len(operands) == len(freedom.args):
+                others = (term != value for term, value in zip(freedom.args, operands, strict=True))
+                before = before & (reduce(or_, others, FALSE) | (freedom == bits))
+    answer = solve(claim & before, {}, PATIENCE, purpose="a machine that leaves the results")
     if answer.status not in ("sat", "unsat"):
         raise NoChoice(left[0])
     return answer.status == "sat"
-
-
-def _as_settled(freedoms: list[Any], settled: dict[Any, int]) -> Bool:
-    """That a freedom whose operands take the values of a choice made before is that choice."""
-    result = truth(True)
-    for freedom in freedoms:
-        for (attrs, operands), bits in settled.items():
-            if attrs == freedom.attrs and len(operands) == len(freedom.args):
-                other = truth(False)
-                for term, value in zip(freedom.args, operands, strict=True):
-                    other = other | (term != value)
-                result = result & (other | (freedom == bits))
-    return result

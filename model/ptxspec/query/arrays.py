@@ -8,13 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_inputs
-from ptxspec.query.fragments import Fragment, Unsupported
-from ptxspec.query.repeated import Repeated, known_profile, making
-from ptxspec.terms.core import Bool, constant
+from ptxspec.query.fragments import SymbolicFragment, Unsupported
+from ptxspec.query.repeated import CachedFragment, known_profile, making
+from ptxspec.query.undefined import reached
+from ptxspec.terms.core import constant
 from ptxspec.terms.loops import Compiled, Loop, storage
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, meaning_of
+from ptxspec.terms.vocabulary import FALSE, low_bits, resolve
 
 #: compiled loops that are kept of one fragment
 MOST = 16
@@ -31,7 +32,7 @@ class Columns(Results):
         raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
 
 
-def evaluated(again: Repeated, given: Mapping[str, Any], profile: str) -> Columns:
+def evaluated(again: CachedFragment, given: Mapping[str, Any], profile: str) -> Columns:
     """Evaluate a fragment for each element of its operands, of which some are arrays. Raises as `evaluate` does."""
     fragment = again.fragment
     values = values_of_inputs(fragment, given, bits_of)
@@ -40,132 +41,79 @@ def evaluated(again: Repeated, given: Mapping[str, Any], profile: str) -> Column
             raise Unsupported(f"{name} is {type}: an array has elements of 64 bits at most; evaluate them one by one")
     for name in fragment.inputs:
         if name not in values:
-            raise TypeError(
-                f"the operand {name} has no value: of arrays, what a guard may leave as it was needs one too"
-            )
+            why = "of arrays, what a guard may leave as it was needs one too"
+            raise TypeError(f"the operand {name} has no value: {why}")
     try:
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
     except ValueError:
         shapes = ", ".join(f"{n} {v.shape}" for n, v in values.items() if np.shape(v))
         raise TypeError(f"the operands' shapes do not fit one another: {shapes}") from None
-    columns = [_column(values[name], shape, _type(fragment, name)) for name in fragment.inputs]
+    columns = []  # an element for each row, or one for all
+    for name in fragment.inputs:
+        if np.shape(values[name]):
+            columns.append(np.ascontiguousarray(np.broadcast_to(values[name], shape)).reshape(-1))
+        else:
+            columns.append(np.array([values[name]], storage(_type(fragment, name))))
     results = Columns()
-    for name, found in zip(fragment.outputs, _computed(again, columns, shape, profile), strict=True):
-        results[name] = found.reshape(shape)
+    for name, column in zip(fragment.outputs, _computed(again, columns, shape, profile), strict=True):
+        results[name] = column.reshape(shape)
     results.types, results.inputs = {**fragment.registers, **fragment.left}, values
     return results
 
 
-def _type(fragment: Fragment, name: str) -> Type:
+def _type(fragment: SymbolicFragment, name: str) -> Type:
     """The type of an input: of a register, or of a special register as it is read."""
     from ptxspec.language.specials import special_registers
 
     return fragment.registers.get(name) or special_registers()[name]
 
 
-def _column(value: Any, shape: tuple[int, ...], type: Type) -> np.ndarray:
-    """An operand as compiled code takes it: an element for each row, or one for all."""
-    if not np.shape(value):
-        return np.array([value], storage(type))
-    return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1)
-
-
-def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...], profile: str) -> list[np.ndarray]:
+def _computed(
+    again: CachedFragment, columns: list[np.ndarray], shape: tuple[int, ...], profile: str
+) -> list[np.ndarray]:
     """A column for each output. Rows that need a result which the profile leaves open are evaluated one by one."""
     fragment, count = again.fragment, int(np.prod(shape, dtype=np.int64))
-    own = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
-    found = _compiled(again, own, profile)(columns, count)
-    if len(found) == len(fragment.outputs):
-        return found
-    open_rows = np.flatnonzero(found.pop())
+    are_columns = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
+    outputs = _compiled(again, are_columns, profile)(columns, count)
+    if len(outputs) == len(fragment.outputs):
+        return outputs
+    open_rows = np.flatnonzero(outputs.pop())
     for row in open_rows:
-        cells = (column[row] if each else column[0] for column, each in zip(columns, own, strict=True))
+        cells = (column[row] if each else column[0] for column, each in zip(columns, are_columns, strict=True))
         values = {name: cell.item() for name, cell in zip(fragment.inputs, cells, strict=True)}
         results = executed_again(again, values, profile)
-        for name, column in zip(fragment.outputs, found, strict=True):
+        for name, column in zip(fragment.outputs, outputs, strict=True):
             column[row] = results[name]
-    return found
+    return outputs
 
 
-def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
+def _compiled(again: CachedFragment, are_columns: tuple[bool, ...], profile: str) -> Compiled:
     """The loop for operands of which these are arrays, as it was kept, or new."""
-    found: Compiled | None = again.loops.get((profile, own))
-    if found is None:
+    compiled: Compiled | None = again.loops.get((profile, are_columns))
+    if compiled is None:
         with making:
-            found = again.loops.get((profile, own)) or _loop(again.fragment, own, known_profile(profile))
+            compiled = again.loops.get((profile, are_columns))
+            compiled = compiled or _loop(again.fragment, are_columns, known_profile(profile))
             while len(again.loops) >= MOST:
                 del again.loops[next(iter(again.loops))]
-            again.loops[profile, own] = found
-    return found
+            again.loops[profile, are_columns] = compiled
+    return compiled
 
 
-def _loop(fragment: Fragment, own: tuple[bool, ...], profile: Profile) -> Compiled:
+def _loop(fragment: SymbolicFragment, are_columns: tuple[bool, ...], profile: Profile) -> Compiled:
     """The outputs of a fragment as a loop, and, if the profile leaves something open that has a part in them, whether that is
     needed."""
-    inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, own, strict=True))
+    inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, are_columns, strict=True))
     outputs = []
     for name, term in fragment.outputs.items():
         type = fragment.left[name]
         outputs.append((type, term if type.kind == "pred" else low_bits(term, type.width)))
-    needed = _Needed(profile).of(*(term for step in fragment.steps for term in (*step.writes.values(), step.holds)))
+    memo: dict[int, Any] = {}
+    terms = [term for step in fragment.steps for term in (*step.writes.values(), step.holds) if term is not None]
+    needed = reached((resolve(term, profile.settled, memo) for term in terms), lambda freedom: True)
     if needed is not FALSE:
         outputs.append((TYPES["pred"], needed))
     return Compiled(Loop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0))
-
-
-class _Needed:
-    """When the evaluation of terms comes to a result that a profile leaves open, as a term: the exact interpretation looks at
-    what the value depends on, and at nothing else."""
-
-    def __init__(self, profile: Profile):
-        self.profile = profile
-        self._known: dict[int, Bool] = {}
-        self._kept: list[Any] = []  # so that the terms' ids stay theirs
-
-    def of(self, *terms: Any) -> Bool:
-        """Whether it is needed for one of these, of which some may be None."""
-        needed = FALSE
-        for term in terms:
-            if term is not None:
-                needed |= self._whole(term)
-        return needed
-
-    def _whole(self, term: Any) -> Bool:
-        stack = [term]
-        while stack:
-            one = stack[-1]
-            if id(one) in self._known:
-                stack.pop()
-                continue
-            below = [*one.args]
-            if one.op == "freedom" and self.profile.chooses(one):
-                below.append(self.profile.term(one))
-            waiting = [t for t in below if id(t) not in self._known]
-            if waiting:
-                self._kept += waiting
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            self._kept.append(one)
-            self._known[id(one)] = self._one(one, [self._known[id(t)] for t in below])
-        return self._known[id(term)]
-
-    def _one(self, term: Any, below: list[Bool]) -> Bool:
-        """Whether it is needed for a term, given whether for each of those that it is made of."""
-        if term.op == "select":
-            condition: Bool = term.args[0]
-            return below[0] | (condition & below[1]) | (~condition & below[2])
-        if term.op in ("all", "any"):
-            first: Bool = term.args[0] if term.op == "all" else ~term.args[0]
-            return below[0] | (first & below[1])
-        if term.op == "freedom" and not self.profile.chooses(term):
-            return TRUE
-        if term.op == "call" and freedoms_in(meaning_of(term)[0]):
-            return TRUE
-        found = FALSE
-        for needed in below:
-            found |= needed
-        return found
 
 
 def bits_of(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:

@@ -14,11 +14,13 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from functools import reduce
+from operator import and_, or_
+from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.specials import first_name
-from ptxspec.query.comparisons import Decimal, Number, Unequal, compare
+from ptxspec.query.numbers import InvalidValue, nearest
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, TermError, constant, integer, truth
 from ptxspec.terms.types import TYPES, Type
@@ -28,7 +30,7 @@ _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
 }  # fmt: skip
-_COMPARE = {
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
@@ -43,13 +45,13 @@ _REGISTER = re.compile(r"(?<![\w)\]])%[A-Za-z_]\w*(?:\.[xyzwrgba]\b)?|\bCC\.CF\b
 _LETTERS = {"%": "\u01c3", ".": "\u01c0"}
 _SIGNS = {letter: sign for sign, letter in _LETTERS.items()}
 
-#: which function of the page of formats says whether a pattern is of a class
-_CLASSES: dict[str, Callable[[contracts.FloatingPoint], Callable[[Int, Type], Bool]]] = {
-    "nan": lambda formats: formats.is_nan,
-    "infinite": lambda formats: formats.is_infinite,
-    "zero": lambda formats: formats.is_zero,
-    "subnormal": lambda formats: formats.is_subnormal,
-    "negative": lambda formats: formats.is_negative,
+#: whether a pattern of a format is of a class, as the page of formats says
+_CLASSES: dict[str, Callable[[Int, Type], Bool]] = {
+    "nan": lambda x, format: contracts.floating_point.is_nan(x, format),
+    "infinite": lambda x, format: contracts.floating_point.is_infinite(x, format),
+    "zero": lambda x, format: contracts.floating_point.is_zero(x, format),
+    "subnormal": lambda x, format: contracts.floating_point.is_subnormal(x, format),
+    "negative": lambda x, format: contracts.floating_point.is_negative(x, format),
 }
 
 
@@ -76,7 +78,7 @@ def condition(text: str | None, names: Mapping[str, Any], types: Mapping[str, Ty
         return truth(True)
     if len(text) > MOST_CHARACTERS:
         raise AssumptionError(f"a condition of {len(text):,} characters: {MOST_CHARACTERS:,} are the most")
-    spelled = _REGISTER.sub(lambda found: "".join(_LETTERS.get(c, c) for c in found[0]), text.strip())
+    spelled = _REGISTER.sub(lambda match: "".join(_LETTERS.get(c, c) for c in match[0]), text.strip())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what looks strange to Python's compiler
@@ -88,7 +90,7 @@ def condition(text: str | None, names: Mapping[str, Any], types: Mapping[str, Ty
     except ValueError as error:
         raise AssumptionError(f"{_shortened(text)} is no condition: {error}") from None
     try:
-        value = _Reader(text, spelled, names, types, otherwise).read(tree.body)
+        value = _ConditionReader(text, spelled, names, types, otherwise).read(tree.body)
     except TermError as error:
         raise AssumptionError(f"{_shortened(text)}: {error}") from None
     if not isinstance(value, Bool):
@@ -100,7 +102,7 @@ def _shortened(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-class _Reader:
+class _ConditionReader:
     def __init__(self, text: str, spelled: str, names: Mapping[str, Any], types: Mapping[str, Type], otherwise: str):
         self.text, self.spelled, self.names, self.types = text, spelled, names, types
         self.otherwise = otherwise
@@ -147,11 +149,7 @@ class _Reader:
         if isinstance(node, ast.Name | ast.Subscript):
             return self.names[self.name(node)]
         if isinstance(node, ast.BoolOp):
-            values = [self.truth(v) for v in node.values]
-            result: Any = values[0]
-            for value in values[1:]:
-                result = result & value if isinstance(node.op, ast.And) else result | value
-            return result
+            return reduce(and_ if isinstance(node.op, ast.And) else or_, [self.truth(v) for v in node.values])
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 return ~self.truth(node.operand)
@@ -184,12 +182,10 @@ class _Reader:
 
     def signed_decimal(self, node: ast.UnaryOp) -> Decimal:
         assert isinstance(node.operand, ast.Constant)
-        found = self.decimal(node.operand)
-        if isinstance(node.op, ast.USub):
-            return Decimal(-found.value, f"-{found.written}")
-        if isinstance(node.op, ast.UAdd):
-            return found
-        raise self.fail(node, "a decimal number has no bits to invert")
+        decimal = self.decimal(node.operand)
+        if not isinstance(node.op, ast.USub | ast.UAdd):
+            raise self.fail(node, "a decimal number has no bits to invert")
+        return Decimal(-decimal.value, f"-{decimal.written}") if isinstance(node.op, ast.USub) else decimal
 
     def combined(self, node: ast.BinOp) -> Int:
         """A sum, a product, a shift or a bitwise combination, whose width is looked at before it is built."""
@@ -207,26 +203,24 @@ class _Reader:
         sides = [self.read(n) for n in (node.left, *node.comparators)]
         result = truth(True)
         for op, x, y in zip(node.ops, sides, sides[1:], strict=False):
-            if isinstance(x, Number | Decimal) or isinstance(y, Number | Decimal):
-                result = result & self.compared_as_numbers(node, op, x, y)
+            if isinstance(x, FloatValue | Decimal) or isinstance(
+                y, FloatValue | Decimal
+            ):  # real(…) or a decimal number
+                x, y = (
+                    Decimal(Fraction(s.attrs[0]), str(s)) if isinstance(s, Int) and s.op == "const" else s
+                    for s in (x, y)
+                )
+                try:
+                    result = result & compare(type(op), x, y)
+                except Unequal as why:
+                    raise self.fail(node, str(why)) from None
                 continue
             orders = not isinstance(op, ast.Eq | ast.NotEq)
-            if (
-                type(op) not in _COMPARE
-                or isinstance(x, Bool) != isinstance(y, Bool)
-                or (orders and isinstance(x, Bool))
-            ):
+            are_alike = isinstance(x, Bool) == isinstance(y, Bool) and not (orders and isinstance(x, Bool))
+            if type(op) not in _COMPARE or not are_alike:
                 raise self.fail(node, "these cannot be compared")
             result = result & _COMPARE[type(op)](x, y)
         return result
-
-    def compared_as_numbers(self, node: ast.Compare, op: ast.cmpop, x: Any, y: Any) -> Bool:
-        """A comparison in which real(…) or a decimal number takes part."""
-        sides = [Decimal(Fraction(s.attrs[0]), str(s)) if isinstance(s, Int) and s.op == "const" else s for s in (x, y)]
-        try:
-            return compare(type(op), *sides)
-        except Unequal as why:
-            raise self.fail(node, str(why)) from None
 
     def call(self, node: ast.AST, name: str, argument: ast.AST) -> Any:
         if not isinstance(argument, ast.Name | ast.Subscript):
@@ -236,9 +230,9 @@ class _Reader:
         if name == "signed":
             return sign_extend(self.number(argument), type.width)
         if name == "real" and format is not None:
-            return Number(self.number(argument), format)
+            return FloatValue(self.number(argument), format)
         if name in _CLASSES and format is not None:
-            return _CLASSES[name](contracts.floating_point())(self.number(argument), format)
+            return _CLASSES[name](self.number(argument), format)
         if name in _CLASSES or name == "real":
             raise self.fail(
                 node, f"{name}() takes a floating-point number, and none has the {type.width} bits of {type}"
@@ -256,3 +250,73 @@ class _Reader:
         if not isinstance(value, Bool):
             raise self.fail(node, "a condition is needed here")
         return value
+
+
+class Unequal(ValueError):
+    """Two things that cannot be compared as numbers."""
+
+
+class FloatValue(NamedTuple):
+    """A pattern that is read as a number of its format."""
+
+    bits: Int
+    type: Type
+
+
+class Decimal(NamedTuple):
+    """A number of the condition itself, and how it is written there."""
+
+    value: Fraction
+    written: str
+
+
+#: the comparison with its sides exchanged
+_TURNED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+
+
+def compare(op: type[ast.cmpop], x: Any, y: Any) -> Bool:
+    """Whether the comparison holds. Raises Unequal where one side is no number, and for equality with a decimal that is no number
+    of the format."""
+    if op not in _TURNED:
+        raise Unequal("these cannot be compared")
+    if isinstance(x, Decimal) and isinstance(y, Decimal):
+        raise Unequal("two decimal numbers: nothing depends on a register")
+    if isinstance(x, Decimal) and isinstance(y, FloatValue):
+        return compare(_TURNED[op], y, x)
+    if not isinstance(x, FloatValue) or not isinstance(y, FloatValue | Decimal):
+        raise Unequal(
+            "a number with a point is compared with real(…), and real(…) with such a number or another real(…)"
+        )
+    page = contracts.floating_point
+    if isinstance(y, Decimal):
+        holds, known = _with_decimal(op, x, y), ~page.is_nan(x.bits, x.type)
+    else:
+        if x.type != y.type:
+            raise Unequal(f"real(…) of {x.type} and of {y.type}: the formats differ")
+        holds = _COMPARE[op](page.order(x.bits, x.type), page.order(y.bits, y.type))
+        known = ~page.is_nan(x.bits, x.type) & ~page.is_nan(y.bits, y.type)
+    return (holds | ~known) if op is ast.NotEq else (holds & known)
+
+
+def _with_decimal(op: type[ast.cmpop], x: FloatValue, y: Decimal) -> Bool:
+    """The comparison of a pattern, which is no NaN, with an exact number."""
+    page = contracts.floating_point
+    try:
+        pattern = nearest(abs(y.value), x.type)
+    except InvalidValue:  # beyond every finite number, and below infinity
+        if op in (ast.Eq, ast.NotEq):
+            raise Unequal(f"{y.written} is beyond the numbers of {x.type}") from None
+        pattern = page.greatest(x.type)
+    magnitude = contracts.approximation.value(pattern, x.type)
+    sign, order = (-1, -pattern) if y.value < 0 else (1, pattern)
+    near = sign * magnitude
+    if near == y.value:
+        return _COMPARE[op](page.order(x.bits, x.type), constant(order))
+    if op in (ast.Eq, ast.NotEq):
+        raise Unequal(f"no number of {x.type} is {y.written}: compare with < or >, or with the bits of one")
+    below = near < y.value  # the decimal lies between this pattern and the next above it, or that below it
+    if op in (ast.Lt, ast.LtE):
+        return _COMPARE[ast.LtE if below else ast.Lt](page.order(x.bits, x.type), constant(order))
+    if op in (ast.Gt, ast.GtE):
+        return _COMPARE[ast.Gt if below else ast.GtE](page.order(x.bits, x.type), constant(order))
+    return truth(False)

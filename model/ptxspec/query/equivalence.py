@@ -1,8 +1,8 @@
-"""Whether two fragments compute the same, for every input.
+"""Whether two fragments compute the same, for every input; and what `prove` asks of a pair of fragments.
 
 A *machine* makes each choice that PTX leaves open as a function of the freedom (its name, its type, what it allows, and the
 operation where several share the name) and of its operands' values: equal operands, equal choice, wherever the two meet, on
-either side. Of a result that each execution chooses by itself, the number of the execution is an operand (`executions.py`).
+either side. Of a result that each execution chooses by itself, the number of the execution is an operand (`fragments.py`).
 Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both write, all
 of them together. So an open result equals itself, on the same operands; it does not equal another open result, and two
 operands in another order are other operands. To the solver an approximate result is any number, the same one for the same
@@ -15,32 +15,28 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
 
 from ptxspec.base.options import Contraction, Nan, Relation
-from ptxspec.query.abstracted import by_laws, of_all_functions, of_classes
-from ptxspec.query.bounds import allowed_choices
+from ptxspec.query.abstractions import by_laws, of_all_functions, of_classes
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.means import Means
-from ptxspec.query.ordered import unless_unordered
-from ptxspec.query.paths.asking import borne_out, claimed, faulted, unless_beyond, unless_open
 from ptxspec.query.paths.options import options
-from ptxspec.query.questions import Question, ask
-from ptxspec.query.ranges import grouped
+from ptxspec.query.paths.ordering import MARK
+from ptxspec.query.questions import Goal, Means, ask
 from ptxspec.query.refinement import refined
-from ptxspec.query.replaying import Machine, counterexample
-from ptxspec.query.sampling import samples
-from ptxspec.query.solvers import Answer, Solver, portfolio
-from ptxspec.query.solvers.domains import is_quick
-from ptxspec.query.solvers.numbered import BITS, Numbered
-from ptxspec.query.statement import stated
+from ptxspec.query.replaying import ModelMachine, refutation
+from ptxspec.query.solvers import Solver, SolverAnswer, portfolio, solve
+from ptxspec.query.solvers.domains import BITS, Numbered, is_quick
+from ptxspec.query.solvers.exhaustion import exhaust
+from ptxspec.query.statement import grouped, stated
+from ptxspec.query.trials import samples
 from ptxspec.query.undefined import reached
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool, constant, truth
-from ptxspec.terms.exact import NoChoice
-from ptxspec.terms.exact import evaluate as evaluate_term
-from ptxspec.terms.vocabulary import freedoms_in, resolve
+from ptxspec.terms.core import constant, truth
+from ptxspec.terms.exact import NoChoice, evaluate
+from ptxspec.terms.vocabulary import FALSE, freedoms_in, resolve
 
 #: verdicts by which a claim holds, of all inputs that were followed
 HOLDS = ("proved", "exhausted")
@@ -132,29 +128,20 @@ def prove(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     portfolio.members(solver)
     try:
-        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
+        goal = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
     means = Means(begun + timeout, timeout, solver, progress)
-    verdict = _decided(asked, relation, means)
+    verdict = _of_one_thread(goal, relation, means)
     if verdict.status in HOLDS:
-        verdict = unless_beyond(verdict, asked.sides, asked.given, asked.inputs.types, means.at_least.timeout)
-    if verdict.status in HOLDS:
-
-        def decide(other: Question) -> Verdict:
-            found = (equal if relation == "equal" else refined)(other, means.at_least)
-            if found.status not in HOLDS:
-                return found
-            return unless_beyond(found, other.sides, other.given, other.inputs.types, means.at_least.timeout)
-
-        verdict = unless_unordered(verdict, asked, decide)
+        verdict = unless_unordered(verdict, goal, relation, means)
     if verdict.status == "proved" and assume:
-        verdict = _unless_vacuous(verdict, asked, means.at_least)
+        verdict = _unless_vacuous(verdict, goal, means.at_least)
     lacking = portfolio.note(solver)
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
-    statement = None if verdict.status == "unsupported" else stated(asked, relation)
+    statement = None if verdict.status == "unsupported" else stated(goal, relation)
     return verdict._replace(reason=reason, seconds=seconds, statement=statement)
 
 
@@ -171,161 +158,241 @@ def posed(
     warp: bool = False,
     compare: Sequence[str] | None = None,
     nan: Nan = "any",
-) -> Question:
-    """The question that `prove` puts for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
-    asked."""
+) -> Goal:
+    """The goal that `prove` decides for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
+    posed."""
     if relation not in get_args(Relation):
         raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     if contract is not None and contract not in get_args(Contraction):
         raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
     contract = contract or ("none" if relation == "equal" else "any")
     how = options(unroll, invariant, buffers, warp, contract, compare, nan)
-    how = how._replace(open_at_first=relation == "refines")
-    asked = ask(left, right, assume, profile, how)
-    if invariant is not None and not any(side.steps_over for side in asked.sides):
+    goal = ask(left, right, assume, profile, how._replace(open_at_first=relation == "refines"))
+    if invariant is not None and not any(side.steps_over for side in goal.sides):
         raise ValueError("an invariant is of a loop, and neither side has one")
-    return asked
+    return goal
 
 
-def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
-    """The verdict, whatever the assumption is worth, and whatever happens where the sides were not followed."""
-    if not any(side.steps_over for side in asked.sides):
-        return (equal if relation == "equal" else refined)(asked, means)
-    if relation != "equal":
-        return Verdict(
-            "unsupported", "an invariant steps over a loop where sides are asked to be equal, and nowhere else"
-        )
-    wrong = unless_open(asked.sides, asked.given, asked.inputs.types, means.timeout)
-    if wrong is not None:
-        return wrong
-    verdict = equal(asked, means)
-    if verdict.status in HOLDS:
-        return verdict._replace(reason=f"{verdict.reason}, where the loop ends; that it ends is not claimed")
-    again = asked.how._replace(invariant=None)
-    found = equal(ask(asked.sides[0].text, asked.sides[1].text, asked.assume, asked.profiles, again), means)
-    return found if found.status == "refuted" else verdict
+def equal(goal: Goal, means: Means) -> Verdict:
+    """Whether the sides are equal, whatever the assumption is worth. The ways in which this is decided follow in their order."""
+    purpose = "inputs that meet the assumption, and for which the sides differ"
+    first, second = goal.sides
+    differs = goal.differs
+    if first.faults is not FALSE or second.faults is not FALSE:  # one is undefined, or neither is and they differ
+        differs = (~first.faults & (second.faults | differs)) | (first.faults & ~second.faults)
+    differs = differs & ~goal.beyond & first.stepped & second.stepped
 
-
-def equal(asked: Question, means: Means) -> Verdict:
-    """Whether the sides are equal, whatever the assumption is worth."""
-    differs = claimed(asked.sides, asked.differs)
-    if differs.op == "const" and not differs.attrs[0]:
+    # 1. the sides are the same term, or are so by laws
+    if differs is FALSE:
         return Verdict("proved", "both sides are the same term")
-    what = "inputs that meet the assumption, and for which the sides differ"
-    if by_laws(differs, asked, what):
+    if by_laws(differs, goal, purpose):
         return Verdict("proved", "no input on which they differ, by the laws of sums, products and carries")
-    for soon in (False,) if is_quick(differs, asked.given, asked.inputs.types) else (True, False):
-        answer = means.solve(asked.given & differs, asked, what, soon=soon)
+
+    def ask_solver(soon: bool) -> tuple[SolverAnswer, Verdict | None]:
+        answer = means.solve(goal.given & differs, goal, purpose, soon=soon)
         if answer.status == "unsat":
-            return Verdict("proved", "no input on which they differ")
-        found = _replayed(asked, answer) if answer.status == "sat" else None
-        if found is not None and found.status != "approximated":
-            return found
-        refutation = _sampled(asked, means) if soon else None
-        if refutation is not None or found is not None:
-            return refutation or found or means.no_answer(answer)
-        if means.is_over:
-            break
-        if soon and of_all_functions(differs, asked, means, what):
+            return answer, Verdict("proved", "no input on which they differ")
+        return answer, _replayed(goal, answer) if answer.status == "sat" else None
+
+    # 2. a solver; for a few seconds at first, as there are other ways, unless all inputs can be run within a second or so
+    is_quick_to_run = is_quick(differs, goal.given, goal.inputs.types)
+    answer, verdict = ask_solver(soon=not is_quick_to_run)
+    if verdict is not None and (verdict.status != "approximated" or is_quick_to_run):
+        return verdict
+    if not is_quick_to_run:
+        # 3. inputs that are drawn
+        for values in samples(goal, means.deadline):
+            sampled = _replayed(goal, SolverAnswer("sat", values, {}))
+            if sampled.status == "refuted":
+                return sampled
+        if verdict is not None:
+            return verdict
+    if not is_quick_to_run and not means.is_over:
+        # 4. a proof for all functions of which those of the sides are some
+        if of_all_functions(differs, goal, means, purpose):
             return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
-        by_class = of_classes(differs, asked, means, what) if soon else None
+        # 5. a solver for each class of the inputs
+        by_class = of_classes(differs, goal, means, purpose)
         if by_class is not None and by_class.status == "unsat":
             return Verdict("proved", "no input on which they differ, whatever the products of significands are")
-        found = None if by_class is None else _replayed(asked, by_class)
-        if found is not None and found.status == "refuted":
-            return found
-    return _run(asked, differs, means, answer)
+        if by_class is not None and (verdict := _replayed(goal, by_class)).status == "refuted":
+            return verdict
+        # 6. a solver, with all the time that there is
+        answer, verdict = ask_solver(soon=False)
+        if verdict is not None:
+            return verdict
 
-
-def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdict:
-    """The verdict by running every input, as the solver gave no answer."""
-    from ptxspec.query.solvers.exhaustion import exhaust
-
-    ran = exhaust(_closed(asked, differs, means), asked.given, asked.taken, means.seconds, means.progress)
-    if ran.status == "equal":
-        return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
-    if ran.status == "vacuous":
+    # 7. every input, if there are few enough: without the open results that none of them meets
+    if freedoms_in(differs) and Numbered(goal.given, goal.taken).total <= 1 << BITS:
+        is_open = goal.given & reached((differs,), lambda freedom: True)
+        if means.at_least.solve(is_open, goal, "inputs for which a result is open").status == "unsat":
+            differs = truth(resolve(differs, lambda freedom: constant(0)))
+    run = exhaust(differs, goal.given, goal.taken, means.seconds, means.progress)
+    if run.status == "equal":
+        return Verdict("exhausted", f"{run.reason}, and both sides agree on each")
+    if run.status == "vacuous":
         return Verdict("vacuous", "no input meets the assumption, so that the claim says nothing")
-    if ran.status == "found":
-        return _replayed(asked, Answer("sat", ran.values, {}))
-    tried = means.no_answer(answer).reason
-    return Verdict(
-        "unknown", f"{tried}; inputs cannot all be run: {ran.reason}" if not ran.run else f"{tried}; {ran.reason}"
-    )
+    if run.status == "found":
+        return _replayed(goal, SolverAnswer("sat", run.values, {}))
+    reason = run.reason if run.run else f"inputs cannot all be run: {run.reason}"
+    return Verdict("unknown", f"{means.no_answer(answer).reason}; {reason}")
 
 
-def _closed(asked: Question, differs: Bool, means: Means) -> Bool:
-    """A claim without the open results that no input meets that meets the assumption, if there are few enough to be run."""
-    if not freedoms_in(differs) or Numbered(asked.given, asked.taken).total > 1 << BITS:
-        return differs
-    open_still = reached((differs,), lambda freedom: True)
-    if means.at_least.solve(asked.given & open_still, asked, "inputs for which a result is open").status != "unsat":
-        return differs
-    return truth(resolve(differs, lambda freedom: constant(0)))
+def _replayed(goal: Goal, answer: SolverAnswer) -> Verdict:
+    """The solver's answer, replayed on the exact interpretation; with approximate results that the bounds allow, where the
+    solver's are beyond them."""
+    values, machine = answer.values, ModelMachine(answer.choices)
+
+    def differing(machine: ModelMachine) -> tuple[str, ...]:
+        memo: dict[int, Any] = {}
+        return tuple(n for n in goal.compared if evaluate(goal.unequal(n), values, machine.pick, memo))
+
+    try:
+        left, right = (bool(evaluate(side.faults, values, machine.pick, {})) for side in goal.sides)
+        names = () if left or right else differing(machine)
+        if not (names or left != right) or not evaluate(goal.given, values, machine.pick, {}):
+            return Verdict("unknown", "the solver's counterexample does not stand up to the exact interpretation")
+        if left != right:
+            sides = ("left", "right") if left else ("right", "left")
+            why = "the {} side is undefined where the {} one is not".format(*sides)
+            return refutation(goal, values, machine, (), why)
+        for other in machine.within_bounds():
+            names = differing(other)
+            if names and not other.beyond:
+                return refutation(goal, values, other, names, f"they differ in {', '.join(grouped(names))}")
+    except NoChoice as missing:
+        return Verdict("unknown", f"the solver's machine does not say what it chooses: {missing}")
+    entries = " and ".join(sorted({freedom.attrs[0] for freedom in machine.beyond.values()}))
+    why = f"no proof that holds whatever number {entries} may be, and no input where its bound tells"
+    return Verdict("approximated", why)
 
 
-def _sampled(asked: Question, means: Means) -> Verdict | None:
-    """A refutation by inputs that are drawn, if one is found."""
-    for values in samples(asked, means.deadline):
-        found = _replayed(asked, Answer("sat", values, {}))
-        if found.status == "refuted":
-            return found
-    return None
+# what a claim that holds is worth -------------------------------------------------------------------------------------
 
 
-def _unless_vacuous(verdict: Verdict, asked: Question, means: Means) -> Verdict:
+def _of_one_thread(goal: Goal, relation: Relation, means: Means) -> Verdict:
+    """The verdict on one thread, alone, whatever the assumption is worth."""
+    if not any(side.steps_over for side in goal.sides):
+        verdict = (equal if relation == "equal" else refined)(goal, means)
+    elif relation == "equal":
+        verdict = _by_invariant(goal, means)
+    else:
+        why = "an invariant steps over a loop where sides are asked to be equal, and nowhere else"
+        return Verdict("unsupported", why)
+    return _unless_beyond(verdict, goal, means.at_least) if verdict.status in HOLDS else verdict
+
+
+def _by_invariant(goal: Goal, means: Means) -> Verdict:
+    """Whether sides are equal of which one steps over a loop, by an invariant. If that is wrong or open, each part of it that
+    fails is told, with inputs for which it does."""
+    failed: list[str] = []
+    for side in goal.sides:
+        for what, fails in side.obligations:
+            purpose = f"inputs for which it fails that {what}"
+            answer = solve(goal.given & fails, dict(goal.inputs.types), means.timeout, purpose=purpose)
+            if answer.status == "sat":
+                shown = ", ".join(f"{n} = {answer.values[n]}" for n in side.inputs if n in answer.values)
+                failed.append(f"that {what} fails for {shown}")
+            elif answer.status != "unsat":
+                failed.append(f"whether {what} is open: {answer.status}")
+    if failed:
+        return Verdict("unknown", f"of the invariant, {'; '.join(failed)}")
+    verdict = equal(goal, means)
+    if verdict.status in HOLDS:
+        return verdict._replace(reason=f"{verdict.reason}, where the loop ends; that it ends is not claimed")
+    left, right = goal.sides
+    unrolled = ask(left.text, right.text, goal.assume, goal.profiles, goal.how._replace(invariant=None))
+    refuted = equal(unrolled, means)
+    return refuted if refuted.status == "refuted" else verdict
+
+
+def _unless_beyond(verdict: Verdict, goal: Goal, means: Means) -> Verdict:
+    """The verdict, if no input leads to where the sides were not followed."""
+    claim = goal.given & goal.beyond
+    if claim is FALSE:
+        return verdict
+    purpose = "inputs that lead to where a side was not followed"
+    answer = solve(claim, goal.inputs.types, means.timeout, purpose=purpose)
+    if answer.status == "unsat":
+        return verdict
+    if answer.status != "sat":
+        where = next(end.where for side in goal.sides for end in side.beyond)
+        why = f"{verdict.reason}, but whether an input leads {where} is open: {answer.status}"
+        return Verdict("unknown", why)
+
+    def pick(freedom: Any, operands: tuple[int, ...]) -> int:
+        return answer.choices.get((freedom.attrs, operands), 0)
+
+    for name, side in zip(("left", "right"), goal.sides, strict=True):
+        for end in side.beyond:
+            if evaluate(end.holds, answer.values, pick, {}):
+                return Verdict("unknown", f"unknown {end.where}, on the {name} side")
+    return Verdict("unknown", "unknown where the sides were not followed")
+
+
+def _unless_vacuous(verdict: Verdict, goal: Goal, means: Means) -> Verdict:
     """The verdict, if some input meets the assumption."""
-    answer = means.solve(asked.given, asked, "inputs that meet the assumption")
+    answer = means.solve(goal.given, goal, "inputs that meet the assumption")
     if answer.status == "sat":
         return verdict
     if answer.status == "unsat":
         return Verdict("vacuous", "no input meets the assumption, so that the claim says nothing")
-    open_still = means.no_answer(answer)
-    why = f"whether any input meets the assumption is open: {open_still.reason}"
-    return open_still._replace(reason=f"{verdict.reason}, but {why}")
+    unknown = means.no_answer(answer)
+    why = f"whether any input meets the assumption is open: {unknown.reason}"
+    return unknown._replace(reason=f"{verdict.reason}, but {why}")
 
 
-def _replayed(asked: Question, answer: Answer) -> Verdict:
-    """The solver's answer, replayed on the exact interpretation; with approximate results that the bounds allow, where the
-    solver's are beyond them."""
+def unless_unordered(verdict: Verdict, goal: Goal, relation: Relation, means: Means) -> Verdict:
+    """A verdict by which the claim holds of one thread, alone, if the sides agree on what other threads may see. Until the order
+    of memory itself is decided, sides have to agree on it: on each access and fence that takes part, on what they wrote before
+    it, and on their results whatever other threads leave there (`paths/ordering.py`). Else nothing is said of them."""
+    first, second = goal.sides
+    events = (*first.orders, *second.orders)
+    if not events or (first.text == second.text and len(set(goal.profiles)) == 1):
+        return verdict
+    some = f"{events[0].text} (line {events[0].line}) takes part in it"
+    if goal.how.invariant is not None:
+        return Verdict("unsupported", f"an invariant says nothing of the order of memory: {some}")
+    apart = ""
+    for pair in zip_longest(first.orders, second.orders):
+        if None in pair or pair[0].what != pair[1].what:
+            left, right = (f"{event.text} (line {event.line})" if event else "nothing" for event in pair)
+            why = f"the left side has {left} where the right side has {right}"
+            apart = f"the sides order memory in different ways, which is not decided: {why}"
+            break
+    how = goal.how._replace(interfered=True)
     try:
-        return _looked_at(asked, answer)
-    except NoChoice as missing:
-        return Verdict("unknown", f"the solver's machine does not say what it chooses: {missing}")
+        again = ask(first.text, second.text, goal.assume, goal.profiles, how, goal.inputs.types)
+    except Unsupported as why_not:
+        return Verdict("unsupported", f"{apart or some}: {why_not}")
+    with_others = _of_one_thread(again, relation, means.at_least)
+    if with_others.status in (*HOLDS, "vacuous"):
+        return verdict
+    if with_others.status == "refuted":
+        return Verdict("unsupported", apart or _seen_by_others(with_others, goal))
+    return Verdict("unknown", f"whether other threads see the same is open: {with_others.reason}")
 
 
-def _looked_at(asked: Question, answer: Answer) -> Verdict:
-    machine = Machine(answer.choices)
-    here, there = faulted(asked.sides, answer.values, machine.pick)
-    differing = () if here or there else _differing(asked, answer, machine)
-    if here != there and evaluate_term(asked.given, answer.values, machine.pick, {}):
-        which = ("left", "right") if here else ("right", "left")
-        return _refuted(asked, answer, machine, (), "the {} side is undefined where the {} one is not".format(*which))
-    if not differing or not evaluate_term(asked.given, answer.values, machine.pick, {}):
-        return Verdict("unknown", "the solver's counterexample does not stand up to the exact interpretation")
-    if not machine.beyond:
-        return _refuted(asked, answer, machine, differing)
-    for choices in allowed_choices(machine.beyond):
-        other = Machine({**answer.choices, **choices})
-        differing = _differing(asked, answer, other)
-        if differing and not other.beyond:
-            return _refuted(asked, answer, other, differing)
-    what = " and ".join(sorted({freedom.attrs[0] for freedom in machine.beyond.values()}))
-    return Verdict(
-        "approximated", f"no proof that holds whatever number {what} may be, and no input where its bound tells"
-    )
+def _seen_by_others(verdict: Verdict, goal: Goal) -> str:
+    """What other threads see, or let the sides see, that is not the same."""
+    orders = goal.sides[0].orders
+    why = "the sides agree alone, and may not with other threads, which is not decided"
+    shown = verdict.counterexample
+    if shown is None or not shown.differing:
+        return f"{why}: one of them may break a rule"
+    parts = [name.removeprefix(MARK) for name in shown.differing if name.startswith(MARK)]
+    texts = dict.fromkeys(event.text for event in orders)
+    if not parts:
+        names = ", ".join(shown.differing)
+        return f"{why}: {names} depends on when they read, before or after {' '.join(texts)}"
 
+    def number_of(part: str) -> int:
+        return int(part.partition(" ")[0].partition(".")[0])
 
-def _differing(asked: Question, answer: Answer, machine: Machine) -> tuple[str, ...]:
-    memo: dict[int, Any] = {}
-    return tuple(n for n in asked.compared if evaluate_term(asked.unequal(n), answer.values, machine.pick, memo))
-
-
-def _refuted(
-    asked: Question, answer: Answer, machine: Machine, differing: tuple[str, ...], reason: str | None = None
-) -> Verdict:
-    other = borne_out(asked.sides, asked.how, answer.values, asked.given, machine.pick, asked.profiles)
-    if other is not None:
-        return Verdict("unknown", other)
-    shown = counterexample(asked, answer.values, machine, differing)
-    return Verdict("refuted", reason or f"they differ in {', '.join(grouped(differing))}", shown)
+    name = min(parts, key=number_of)
+    number = number_of(name)
+    done = [step.instruction for step in shown.left if step.executed and step.instruction in texts]
+    at = done[number] if number < len(done) else "the end" if number == len(done) else f"event {number + 1}"
+    if " " in name:
+        return f"{why}: they differ in what is written last before {at} ({name.split(' ')[1]})"
+    return f"{why}: they differ at {at}"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ptxspec.base.options import Freedom
 from ptxspec.language.specials import first_name, special_registers
-from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.numbers import Unfit, nearest
-from ptxspec.query.repeated import Repeated, asked, asked_for_arrays, known_profile, repeated
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.numbers import InvalidValue, nearest
+from ptxspec.query.repeated import CachedFragment, for_arrays, known_profile, remember, repeated
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
@@ -125,52 +125,53 @@ def evaluate(
         if getattr(value, "shape", ()):
             from ptxspec.query.arrays import evaluated
 
-            return evaluated(again or asked_for_arrays(text), given, profile)
+            return evaluated(again or for_arrays(text), given, profile)
     if again is None:
         fragment = read_fragment(text)
-        again = asked(text, fragment)
+        again = remember(text, fragment)
         if again is None:
             return executed(fragment, values_of_inputs(fragment, given), profile)
     values = again.quick(given)
     return executed_again(again, values_of_inputs(again.fragment, given) if values is None else values, profile)
 
 
-def executed_again(again: Repeated, values: dict[str, Any], profile: str) -> Results:
+def executed_again(again: CachedFragment, values: dict[str, Any], profile: str) -> Results:
     """What `executed` gives, by the function that the fragment is written out to."""
     fragment = again.fragment
     if len(values) < len(fragment.inputs):  # a guard may leave a register without a value
         return executed(fragment, values, profile)
     run, choices = again.script(profile)
-    told: dict[Any, Chosen] = {}
+    chosen: dict[Any, Chosen] = {}
 
     def note(freedom: Any, bits: int, documented: int | None) -> None:
         if bits != documented:
-            told[freedom] = _chosen(freedom, bits, choices)
+            chosen[freedom] = choice_of(freedom, bits, choices)
 
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         note(freedom, bits, None)
         return bits
 
-    found = iter(run(choose, note, *[values[name] for name in fragment.inputs]))
+    values_written = iter(run(choose, note, *[values[name] for name in fragment.inputs]))
     results = Results()
     results.steps = steps = []
     for step in fragment.steps:
-        writes = {name: next(found) for name in step.writes}
-        done = step.holds is None or next(found)
+        writes = {name: next(values_written) for name in step.writes}
+        done = step.holds is None or next(values_written)
         steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
     results.types = {**fragment.registers, **fragment.left}
-    results.inputs, results.chosen = values, list(told.values())
+    results.inputs, results.chosen = values, list(chosen.values())
     return results
 
 
-def _chosen(freedom: Any, bits: int, choices: Profile) -> Chosen:
+def choice_of(freedom: Any, bits: int, choices: Profile) -> Chosen:
+    """What a profile chose, or took the nearest number for."""
     by: Literal["profile", "nearest"] = "profile" if choices.chooses(freedom) else "nearest"
     return Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)
 
 
-def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Results:
+def executed(fragment: SymbolicFragment, values: dict[str, Any], profile: str) -> Results:
     """Execute a fragment on the bits of its inputs. Raises as `evaluate` does."""
     choices = known_profile(profile)
     chosen: list[Chosen] = []
@@ -178,7 +179,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         if freedom.attrs[2] != DEVIATION or bits != arguments[0]:
-            chosen.append(_chosen(freedom, bits, choices))
+            chosen.append(choice_of(freedom, bits, choices))
         return bits
 
     memo: dict[int, Any] = {}
@@ -214,7 +215,7 @@ def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[s
 
 
 def values_of_inputs(
-    fragment: Fragment, operands: Mapping[str, Any], bits: Callable[..., Any] | None = None
+    fragment: SymbolicFragment, operands: Mapping[str, Any], bits: Callable[..., Any] | None = None
 ) -> dict[str, Any]:
     """What a fragment reads before it is written, by name, as bits, which `bits` makes of a value (if not as_bits). Raises
     TypeError for operands that do not fit it."""
@@ -265,7 +266,11 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
         if type.width not in (16, 32, 64):
             raise TypeError(f"{name} is {type}: no floating-point number has that width")
         if type.name == "bf16" and math.isfinite(value):
-            return _rounded(name, value, type)
+            sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
+            try:
+                return sign | nearest(Fraction(abs(value)), type)
+            except InvalidValue:
+                raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
         if type.name == "bf16":  # the upper half of a single
             return as_bits(name, value, TYPES["f32"]) >> 16
         if type.name != f"f{type.width}" and type.kind != "b":
@@ -283,15 +288,6 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
     return value & ((1 << type.width) - 1)
 
 
-def _rounded(name: str, value: float, type: Type) -> int:
-    """The pattern nearest to a finite number, in one rounding."""
-    try:
-        sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
-        return sign | nearest(Fraction(abs(value)), type)
-    except Unfit:
-        raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
-
-
 def _special_values(names: Iterable[str]) -> dict[str, int]:
     """Special registers as the only thread of the only CTA reads them."""
     from ptxspec.machine.batch import Extents
@@ -302,8 +298,8 @@ def _special_values(names: Iterable[str]) -> dict[str, int]:
         return {}
     alone = SpecialValues(constant, False, Extents((1, 1, 1), (1, 1, 1)))
     kinds = special_registers()
-    found = {name: alone.read(name, 0, 0) for name in constant}
-    return {name: bool(value) if kinds[name].kind == "pred" else value for name, value in found.items()}
+    values = {name: alone.read(name, 0, 0) for name in constant}
+    return {name: bool(value) if kinds[name].kind == "pred" else value for name, value in values.items()}
 
 
 def readings(bits: Any, type: Type) -> dict[str, Any]:

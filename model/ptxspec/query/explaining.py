@@ -3,14 +3,20 @@ values, and the lines of the documents where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import page_name
-from ptxspec.query.evaluate import Chosen, Operand, Results, executed, joined, readings, values_of_inputs
-from ptxspec.query.fragments import Fragment, Step, read_fragment
+from ptxspec.query.evaluate import Chosen, Operand, Results, choice_of, executed, joined, readings, values_of_inputs
+from ptxspec.query.fragments import InstructionStep, SymbolicFragment, read_fragment
 from ptxspec.query.repeated import known_profile
-from ptxspec.query.tracing import Called, Statement, traced
+from ptxspec.terms import vocabulary
 from ptxspec.terms.core import Bool, Int
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
@@ -169,7 +175,7 @@ def explain(
     return explained(fragment, values_of_inputs(fragment, joined(inputs, operands)), profile, depth)
 
 
-def explained(fragment: Fragment, values: dict[str, Any], profile: str, depth: int) -> Explanation:
+def explained(fragment: SymbolicFragment, values: dict[str, Any], profile: str, depth: int) -> Explanation:
     """What `explain` returns, for the bits of a fragment's inputs."""
     if not 1 <= depth <= DEEPEST:
         raise ValueError(f"a depth of {depth}: 1 to {DEEPEST} levels can be asked for")
@@ -177,26 +183,18 @@ def explained(fragment: Fragment, values: dict[str, Any], profile: str, depth: i
     memo: dict[int, Any] = {}
     steps = []
     for step, done in zip(fragment.steps, results.steps, strict=True):
-        reader = _Reader(step, known_profile(profile), values, memo)
-        page, guard = f"{step.page}:{step.line}", step.guard
-        if done.executed:
-            lines = reader.lines(depth)
-            reads, types = reader.operands()
-        else:
-            lines, reads, types = [], {}, {}
-        types |= step.types
-        steps.append(
-            Explained(
-                step.text, page, guard, done.executed, reads, done.writes, types, lines, list(reader.chosen.values())
-            )
-        )
+        reader = _DefinitionReader(step, known_profile(profile), values, memo)
+        lines = reader.lines(depth) if done.executed else []
+        reads, types = reader.operands() if done.executed else ({}, {})
+        page, chosen, types = f"{step.page}:{step.line}", list(reader.chosen.values()), types | step.types
+        steps.append(Explained(step.text, page, step.guard, done.executed, reads, done.writes, types, lines, chosen))
     return Explanation(results, steps)
 
 
-class _Reader:
+class _DefinitionReader:
     """The values of one instruction's definition."""
 
-    def __init__(self, step: Step, profile: Profile, inputs: Mapping[str, Any], memo: dict[int, Any]):
+    def __init__(self, step: InstructionStep, profile: Profile, inputs: Mapping[str, Any], memo: dict[int, Any]):
         assert step.plan is not None
         self.step, self.plan, self.profile = step, step.plan, profile
         self.inputs, self.before = inputs, memo
@@ -212,17 +210,15 @@ class _Reader:
     def choose(self, freedom: Any, operands: tuple[int, ...]) -> int:
         bits = self.profile.value(freedom, operands)
         if freedom.attrs[2] != DEVIATION or bits != operands[0]:
-            by = "profile" if self.profile.chooses(freedom) else "nearest"
-            self.chosen[freedom.attrs, operands] = Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)  # type: ignore[arg-type]
+            self.chosen[freedom.attrs, operands] = choice_of(freedom, bits, self.profile)
         return bits
 
     def operands(self) -> tuple[dict[str, Any], dict[str, Type]]:
         """The definition's operands by name, and their types."""
         types: dict[str, Type] = {}
         for taken in self.plan.meaning.inputs:
-            for type, variable in zip(
-                taken.types or [taken.type] * len(taken.variables), taken.variables, strict=False
-            ):
+            kinds = taken.types or [taken.type] * len(taken.variables)
+            for type, variable in zip(kinds, taken.variables, strict=False):
                 if type is not None:
                     types[variable.attrs[0]] = type
         return {n: self.values[n] for n in types if n in self.values}, types
@@ -236,35 +232,34 @@ class _Reader:
         there = {taken.name for taken in meaning.inputs}
         absent = tuple(n for n in definition.sources if n not in there)
         modifiers = {**form.modifiers, **form.marks}
-        called = traced(
-            lambda: definition.evaluated(modifiers, absent, form.epoch), definition.function.__code__, depth
-        )
-        own: dict[int, Any] = {}
+        evaluated = partial(definition.evaluated, modifiers, absent, form.epoch)
+        called = traced(evaluated, definition.function.__code__, depth)
+        assert called is not None
+        memo: dict[int, Any] = {}
         for result in meaning.results:
             for value in result.values:  # what is chosen for these, not for what they do not depend on
-                evaluate_term(value, self.values, self.choose, own)
+                evaluate_term(value, self.values, self.choose, memo)
         return self.of(called, 0)
 
     def of(self, called: Called, depth: int) -> list[ExplainedLine]:
-        found = []
+        lines = []
         for statement in called.statements:
-            found.append(self.line(statement, called.name, depth))
+            lines.append(self.line(statement, called.name, depth))
             for inner in statement.calls:
-                found += self.of(inner, depth + 1)
+                lines += self.of(inner, depth + 1)
         if called.more:
             page = page_name(called.path)
-            found.append(ExplainedLine(page, f"… {called.more} more statements", [], [], called.name, depth))
-        return found
+            lines.append(ExplainedLine(page, f"… {called.more} more statements", [], [], called.name, depth))
+        return lines
 
-    def line(self, statement: Statement, function: str, depth: int) -> ExplainedLine:
+    def line(self, statement: ExecutedStatement, function: str, depth: int) -> ExplainedLine:
         binds = dict(statement.binds)
         if statement.returns:
             binds["returns"] = statement.returned
-        values = [found for name, term in binds.items() if (found := self.shown(name, term)) is not None]
-        conditions = [found for c in statement.conditions if (found := self.shown(c.source, c.term)) is not None]
-        return ExplainedLine(
-            f"{page_name(statement.path)}:{statement.line}", statement.source, values, conditions, function, depth
-        )
+        values = [value for name, term in binds.items() if (value := self.shown(name, term)) is not None]
+        conditions = [value for c in statement.conditions if (value := self.shown(*c)) is not None]
+        page = f"{page_name(statement.path)}:{statement.line}"
+        return ExplainedLine(page, statement.source, values, conditions, function, depth)
 
     def value(self, term: Any) -> Any:
         """The value of a term; a sentence where it is left open."""
@@ -284,12 +279,9 @@ class _Reader:
         if isinstance(thing, str | Type):
             return ExplainedValue(name, str(thing), str(thing))
         if isinstance(thing, tuple | list) and thing:
-            found = [self.shown(name, one) for one in thing[:MEMBERS]]
-            members = [one for one in found if one is not None]
-            more = ["…"] if len(thing) > MEMBERS else []
-            return ExplainedValue(
-                name, [m.value for m in members], f"({', '.join([*(m.text for m in members), *more])})"
-            )
+            members = [member for item in thing[:MEMBERS] if (member := self.shown(name, item)) is not None]
+            texts = [member.text for member in members] + (["…"] if len(thing) > MEMBERS else [])
+            return ExplainedValue(name, [member.value for member in members], f"({', '.join(texts)})")
         return None
 
     def text(self, value: Any, term: Any = None) -> str:
@@ -306,3 +298,169 @@ class _Reader:
                 number = readings(value, type).get("float")
                 return text if number is None else f"{value:#0{type.width // 4 + 2}x} = {number} ({type})"
         return text
+
+
+#: functions within statements, which belong to these
+_WITHIN = ("<listcomp>", "<genexpr>", "<lambda>", "<dictcomp>", "<setcomp>")
+#: statements that are kept of one call: a loop may have thousands
+MOST = 200
+
+
+@dataclass
+class ExecutedStatement:
+    """A statement that ran: where it is, what it binds, or returns, the source and the term of each condition that it selects by,
+    and what it called."""
+
+    path: str
+    line: int
+    source: str
+    binds: dict[str, Any] = field(default_factory=dict)
+    returns: bool = False
+    returned: Any = None
+    conditions: list[tuple[str, Any]] = field(default_factory=list)
+    calls: list[Called] = field(default_factory=list)
+
+
+@dataclass
+class Called:
+    """A call of a page's function: its name, its page, the statements that ran, and how many there are beyond those kept."""
+
+    name: str
+    path: str
+    statements: list[ExecutedStatement] = field(default_factory=list)
+    more: int = 0
+
+
+def traced(call: Callable[[], Any], code: CodeType, depth: int) -> Called | None:
+    """The call of the page's function with this code that call() makes first, and the calls of other pages' functions below it,
+    down to `depth` (1: none)."""
+    tracer, before = _StatementTracer(depth, code), sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    # functions whose terms stand for their bodies, as for the sum: these are not run when they are called
+    for statement, function, arguments, level in tracer.shortcuts:
+        called = traced(partial(function, *arguments), function.__code__, depth - level)
+        if called is not None:
+            statement.calls.append(called)
+    return tracer.root
+
+
+class _Frame:
+    """A call that is under way."""
+
+    def __init__(self, called: Called):
+        self.called = called
+        self.before: dict[str, Any] = {}
+        self.node: ast.stmt | None = None
+        self.statement: ExecutedStatement | None = None
+
+
+class _StatementTracer:
+    """What Python tells of every call, and of the lines of those that are looked into."""
+
+    def __init__(self, depth: int, code: CodeType):
+        self.depth, self.code = depth, code
+        self.root: Called | None = None
+        self.stack: list[_Frame] = []
+        self.shortcuts: list[tuple[ExecutedStatement, Any, tuple[Any, ...], int]] = []
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event != "call":
+            return None
+        code = frame.f_code
+        if self.root is None:
+            return self.entered(frame) if code is self.code else None
+        if not self.stack or len(self.stack) >= self.depth:
+            return None
+        if code.co_filename == vocabulary.__file__ and code.co_name == "call":
+            self.note_shortcut(frame)
+            return None
+        if code.co_filename.endswith(".md") and code.co_name not in _WITHIN:
+            return self.entered(frame)
+        return None
+
+    def note_shortcut(self, frame: FrameType) -> None:
+        """A function whose body is not run, to be looked into later."""
+        statement = self.stack[-1].statement
+        inside = frame.f_locals
+        if statement is not None:
+            function = vocabulary.SHORTCUTS[inside["name"]]
+            self.shortcuts.append((statement, function, (inside["type"], *inside["arguments"]), len(self.stack)))
+
+    def entered(self, frame: FrameType) -> Any:
+        called = Called(frame.f_code.co_name, frame.f_code.co_filename)
+        if self.root is None:
+            self.root = called
+        else:
+            statement = self.stack[-1].statement
+            if statement is None:
+                return None
+            statement.calls.append(called)
+        self.stack.append(_Frame(called))
+        return self.local
+
+    def local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        top = self.stack[-1]
+        if event == "line":
+            self.finish(frame, top)
+            top.before = dict(frame.f_locals)
+            self.begin(frame, top)
+        elif event == "return":
+            self.finish(frame, top)
+            if top.statement is not None and top.statement.returns:
+                top.statement.returned = arg
+            self.stack.pop()
+        return self.local
+
+    def begin(self, frame: FrameType, top: _Frame) -> None:
+        """A line runs: of the statement that has begun, or of another."""
+        node = _statements(frame.f_globals["__name__"]).get(frame.f_lineno)
+        if node is not None and node is top.node:
+            return
+        top.node, top.statement = node, None
+        if node is None:
+            return
+        if len(top.called.statements) == MOST:
+            top.called.more += 1
+            return
+        source = ast.unparse(node)
+        top.statement = ExecutedStatement(
+            frame.f_code.co_filename, node.lineno, source, returns=isinstance(node, ast.Return)
+        )
+        top.statement.conditions = _conditions(node, frame.f_globals, dict(frame.f_locals))
+        top.called.statements.append(top.statement)
+
+    def finish(self, frame: FrameType, top: _Frame) -> None:
+        """A line has run: what it has bound."""
+        if top.statement is None:
+            return
+        for name, value in frame.f_locals.items():
+            if name not in top.before or top.before[name] is not value:
+                top.statement.binds[name] = value
+
+
+@cache
+def _statements(module: str) -> dict[int, ast.stmt]:
+    """The simple statements of a page by each of their lines."""
+    loader: Any = sys.modules[module].__loader__
+    statements: dict[int, ast.stmt] = {}
+    for node in ast.walk(ast.parse(loader.get_source(module))):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                statements.setdefault(line, node)
+    return statements
+
+
+def _conditions(node: ast.stmt, names: dict[str, Any], local: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What the calls of `select` in a statement select by, evaluated by itself: a definition's words change nothing."""
+    conditions = []
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "select" and call.args:
+            expression = ast.fix_missing_locations(ast.Expression(call.args[0]))
+            with suppress(Exception):  # a name of a comprehension, say
+                term = eval(compile(expression, "<condition>", "eval"), names, local)
+                conditions.append((ast.unparse(call.args[0]), term))
+    return conditions

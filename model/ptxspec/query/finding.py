@@ -7,22 +7,24 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
 
 from ptxspec.query.assumptions import assumption, condition
 from ptxspec.query.evaluate import readings
-from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.inputs import Inputs, inputs_of, taken_types
+from ptxspec.query.fragments import read_fragment
 from ptxspec.query.minimal import rank
-from ptxspec.query.solvers import Answer, solve
+from ptxspec.query.questions import inputs_of, taken_types
+from ptxspec.query.solvers import SolverAnswer, solve
 from ptxspec.query.trials import combinations
 from ptxspec.query.verdicts import OpenChoice
-from ptxspec.terms.core import Bool, truth
+from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, low_bits, resolve
+from ptxspec.terms.vocabulary import FALSE, Approximation, freedoms_in, is_allowed, low_bits, resolve
 
 #: inputs that may be asked for, and combinations that are tried where the solver cannot know a result
 MOST, TRIALS = 1000, 2000
@@ -77,14 +79,14 @@ class Findings(list[Finding]):
 
     def __init__(
         self,
-        found: Iterable[Finding],
+        findings: Iterable[Finding],
         status: Literal["found", "none", "unknown"],
         reason: str,
         complete: bool,
         ordered: bool,
         seconds: float,
     ):
-        super().__init__(found)
+        super().__init__(findings)
         self.status, self.reason, self.complete, self.ordered = status, reason, complete, ordered
         self.seconds = seconds
 
@@ -110,7 +112,7 @@ class Findings(list[Finding]):
             "complete": self.complete,
             "ordered": self.ordered,
             "seconds": round(self.seconds, 3),
-            "found": [one.as_dict() for one in self],
+            "found": [finding.as_dict() for finding in self],
         }
 
 
@@ -151,92 +153,69 @@ def find(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     if not 1 <= count <= MOST:
         raise ValueError(f"a count of {count}: 1 to {MOST:,} inputs can be asked for")
-    began = time.monotonic()
-    asked = _ask(text, where, assume, profile)
-    return _Search(asked, count, began, began + timeout).run()
+    return _InputSearch(text, where, assume, profile, count, timeout).run()
 
 
-class _Asked(NamedTuple):
-    """A question: the fragment, its inputs with the types as which they are taken, the results, and what has to hold."""
-
-    fragment: Fragment
-    inputs: Inputs
-    types: dict[str, Type]
-    results: dict[str, Any]
-    claim: Bool
-    profile: Profile
-
-    @property
-    def read(self) -> list[str]:
-        return [n for n in self.inputs.types if n in self.fragment.inputs]
-
-
-def _ask(text: str, where: str, assume: str | None, name: str) -> _Asked:
-    fragment, profile = read_fragment(text), Profile(name)
-    inputs = inputs_of(fragment.inputs, fragment.registers)
-    types = taken_types(inputs, fragment)
-    memo: dict[int, Any] = {}
-    results = {}
-    for output, term in fragment.outputs.items():
-        type = fragment.left[output]
-        settled = resolve(term, lambda f: profile.term(f) if profile.chooses(f) else f, memo)
-        results[output] = settled if type.kind == "pred" else low_bits(settled, type.width)
-    given = inputs.read(fragment.inputs)
-    claim = assumption(assume, given, inputs.types) & inputs.guaranteed
-    names = {**given, **results}
-    claim = claim & condition(where, names, {**types, **fragment.left}, "neither an input nor a result")
-    return _Asked(fragment, inputs, types, results, claim, profile)
-
-
-class _Search:
+class _InputSearch:
     """One input after the other, each from the solver, with those that came before kept out."""
 
-    def __init__(self, asked: _Asked, count: int, began: float, deadline: float):
-        self.asked, self.count, self.began, self.deadline = asked, count, began, deadline
-        self.found: list[Finding] = []
+    def __init__(self, text: str, where: str, assume: str | None, profile: str, count: int, timeout: float):
+        self.began = time.monotonic()
+        self.count, self.deadline = count, self.began + timeout
+        self.fragment, self.profile = read_fragment(text), Profile(profile)
+        self.inputs = inputs_of(self.fragment.inputs, self.fragment.registers)
+        self.types, left = taken_types(self.inputs, self.fragment), self.fragment.left
+        memo: dict[int, Any] = {}
+        settled = {name: resolve(term, self.profile.settled, memo) for name, term in self.fragment.outputs.items()}
+        self.results = {n: t if left[n].kind == "pred" else low_bits(t, left[n].width) for n, t in settled.items()}
+        given = self.inputs.read(self.fragment.inputs)
+        #: what has to hold
+        self.claim = assumption(assume, given, self.inputs.types) & self.inputs.guaranteed
+        names, otherwise = {**given, **self.results}, "neither an input nor a result"
+        self.claim = self.claim & condition(where, names, {**self.types, **left}, otherwise)
+        self.read = [n for n in self.inputs.types if n in self.fragment.inputs]
+        self.findings: list[Finding] = []
         self.ordered = True
-        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(asked.claim))
+        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(self.claim))
         #: inputs of the solver that did not stand up to the replay, which it must not name again
         self.refused = 0
 
     def run(self) -> Findings:
         why = ""
-        if (
-            self.approximate
-        ):  # the solver takes an approximate result for any number: it is asked for a proof of none only
+        if self.approximate:  # which the solver takes for any number: it is asked for a proof of none only
             self.try_values()
-        claim = self.asked.claim
-        for one in self.found:
-            claim = claim & self.differs_from(one)
-        while len(self.found) < self.count and not why:
+        claim = self.claim
+        for finding in self.findings:
+            claim = claim & self.differs_from(finding)
+        while len(self.findings) < self.count and not why:
             left = self.deadline - time.monotonic()
-            answer = solve(claim, self.asked.types, left, surely=True) if left > 0 else Answer("timeout", {}, {})
+            answer = solve(claim, self.types, left, surely=True) if left > 0 else SolverAnswer("timeout", {}, {})
             if answer.status != "sat":
                 why = answer.status
                 break
             self.ordered &= answer.simplest
             shown = self.replayed(answer.values, answer.choices)
             if shown is not None:
-                self.found.append(shown)
+                self.findings.append(shown)
             else:
                 self.refused += 1
                 why = "unsat" if self.refused == REFUSED else ""
             claim = claim & self.differs_from(answer.values)
-        return self.told(why)
+        return self.outcome(why)
 
-    def told(self, why: str) -> Findings:
+    def outcome(self, why: str) -> Findings:
         """What the search has come to; `why` says what ended it, if that is not the count."""
-        self.found.sort(key=self.rank)
+        self.findings.sort(key=self.rank)
         proved = why == "unsat" and not self.refused
         ordered = proved or (self.ordered and not self.approximate)
         seconds = time.monotonic() - self.began
-        if self.found:
-            reason = f"{len(self.found)} found" + (", and proved that there are no others" if proved else "")
+        if self.findings:
+            reason = f"{len(self.findings)} found" + (", and proved that there are no others" if proved else "")
             if why and not proved:
                 reason += f"; whether there are others is open: {self.words(why)}"
             if not ordered:
                 reason += "; there may be simpler ones"
-            return Findings(self.found, "found", reason, proved, ordered, seconds)
+            return Findings(self.findings, "found", reason, proved, ordered, seconds)
         if proved:
             return Findings([], "none", "proved none: no inputs meet the condition", True, True, seconds)
         return Findings([], "unknown", self.words(why), False, False, seconds)
@@ -248,25 +227,21 @@ class _Search:
         return f"the solver says: {why}, after {time.monotonic() - self.began:.1f} s{tried}"
 
     def rank(self, values: Mapping[str, Any]) -> list[tuple[int, int]]:
-        return [rank(values[name], self.asked.types[name]) for name in self.asked.read]
+        return [rank(values[name], self.types[name]) for name in self.read]
 
     def differs_from(self, values: Mapping[str, Any]) -> Bool:
         """That some input is another than in `values`."""
-        differs = truth(False)
-        for name in self.asked.read:
-            word = self.asked.inputs.terms[name]
-            differs = differs | (word != truth(values[name]) if isinstance(word, Bool) else word != values[name])
-        return differs
+        return reduce(or_, (truth(self.inputs.terms[n] != constant(values[n])) for n in self.read), FALSE)
 
     def try_values(self) -> None:
         """Find what simple values there are, with approximate results as the profile has them."""
-        types = self.asked.types
+        types = self.types
         for values in itertools.islice(combinations(types), TRIALS):
-            if len(self.found) == self.count or time.monotonic() > self.deadline:
+            if len(self.findings) == self.count or time.monotonic() > self.deadline:
                 return
             shown = self.replayed(values, {})
             if shown is not None:
-                self.found.append(shown)
+                self.findings.append(shown)
 
     def replayed(self, values: Mapping[str, Any], chosen: Mapping[Any, int]) -> Finding | None:
         """The inputs among some values, by the exact interpretation; None if the condition does not hold, or rests on a result
@@ -277,7 +252,7 @@ class _Search:
             key = freedom.attrs, operands
             bits = chosen.get(key)
             if bits is None or isinstance(freedom.attrs[4], Approximation):
-                bits = self.asked.profile.value(freedom, operands)
+                bits = self.profile.value(freedom, operands)
             if not is_allowed(freedom, operands, bits):
                 raise NoChoice(freedom)
             met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3], freedom.attrs[5])
@@ -285,15 +260,15 @@ class _Search:
 
         memo: dict[int, Any] = {}
         try:
-            if not evaluate_term(self.asked.claim, values, choose, memo):
+            if not evaluate_term(self.claim, values, choose, memo):
                 return None
         except NoChoice:
             return None
-        found = Finding((name, values[name]) for name in self.asked.read)
-        found.results = {}
-        for name, term in self.asked.results.items():
+        finding = Finding((name, values[name]) for name in self.read)
+        finding.results = {}
+        for name, term in self.results.items():
             with suppress(NoChoice):  # the condition does not depend on it
-                found.results[name] = evaluate_term(term, values, choose, memo)
-        found.types = {**self.asked.types, **self.asked.fragment.left}
-        found.choices = tuple(met.values())
-        return found
+                finding.results[name] = evaluate_term(term, values, choose, memo)
+        finding.types = {**self.types, **self.fragment.left}
+        finding.choices = tuple(met.values())
+        return finding

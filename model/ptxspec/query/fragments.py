@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple, assert_never
 
-from ptxspec import contracts
 from ptxspec.base.options import Contraction
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
@@ -21,43 +22,52 @@ from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import has_target, has_version
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
-from ptxspec.query.executions import Executions
 from ptxspec.query.results import consumed
+from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec.terms.core import Bool, constant, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, constant, make, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
-from ptxspec.terms.effects import (
-    Advance,
-    Arrive,
-    Branch,
-    Call,
-    Check,
-    ClusterArrive,
-    ClusterWait,
-    Collective,
-    Effect,
-    Exit,
-    Fence,
-    Fencing,
-    GridDependency,
-    ImageAccess,
-    IndexedBranch,
-    Initiate,
-    Load,
-    Release,
-    Reserve,
-    Return,
-    StackEnd,
-    Stop,
-    Store,
-    Update,
-    Wait,
-    orders_memory,
-)
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend
+from ptxspec.terms.vocabulary import (
+    EACH_EXECUTION,
+    FALSE,
+    NUMBERED,
+    TRUE,
+    low_bits,
+    number,
+    rebuilt,
+    select,
+    sign_extend,
+)
+
+
+class Executions:
+    """The executions of a side so far, in their order."""
+
+    def __init__(self) -> None:
+        #: by a freedom's attributes: the operands of those that were met, and when they are executed
+        self._before: dict[Any, list[tuple[tuple[Any, ...], Bool]]] = {}
+
+    def substitute(self, term: Any, values: dict[str, Any], memo: dict[int, Any], holds: Bool = TRUE) -> Any:
+        """A term of an instruction that is executed where a condition holds, with variables replaced by other terms. `memo` is
+        shared between the terms of one execution."""
+
+        def replace(t: Any, args: tuple[Any, ...]) -> Any:
+            if t.op == "var":
+                return values.get(t.attrs[0], t)
+            if t.op != "freedom" or t.attrs[6] != EACH_EXECUTION:
+                return None
+            before = self._before.setdefault(t.attrs, [])
+            count: Int = constant(0)  # of those before that were executed and have equal operands
+            for others, when in before:
+                count = count + number(reduce(and_, (x == y for x, y in zip(args, others, strict=True)), when))
+            before.append((args, holds))
+            return make(t.op, (*args, count), (*t.attrs[:6], NUMBERED))
+
+        return rebuilt(term, replace, memo)
+
 
 #: operands that are no values of registers
 _NOT_VALUES: tuple[Any, ...] = (label, target_list)
@@ -80,48 +90,48 @@ _INSTEAD = (
 )
 
 
-def told(effect: Effect) -> tuple[str, str]:
+def description_of(effect: effects.Effect) -> tuple[str, str]:
     """A word for an effect, and what it does beyond computing values of one thread."""
     match effect:
-        case Load():
+        case effects.Load():
             return "load", "reads memory"
-        case Store():
+        case effects.Store():
             return "store", "writes memory"
-        case Update():
+        case effects.Update():
             return "update", "reads and writes memory"
-        case Fence():
+        case effects.Fence():
             return "fence", "orders accesses to memory"
-        case GridDependency():
+        case effects.GridDependency():
             return "grids", "lets dependent grids begin, or waits for others"
-        case Check():
+        case effects.Check():
             return "check", "checks an address, and may end the launch"
-        case Initiate() | Advance():
+        case effects.Initiate() | effects.Advance():
             return "copy", "starts an asynchronous copy, or waits for one"
-        case Collective():
+        case effects.Collective():
             return "collective", "depends on the other lanes of the warp"
-        case Arrive() | Wait() | ClusterArrive() | ClusterWait():
+        case effects.Arrive() | effects.Wait() | effects.ClusterArrive() | effects.ClusterWait():
             return "barrier", "waits for other threads"
-        case Branch() | IndexedBranch():
+        case effects.Branch() | effects.IndexedBranch():
             return "branch", "goes elsewhere in a kernel"
-        case Call():
+        case effects.Call():
             return "call", "goes elsewhere in a kernel"
-        case Return():
+        case effects.Return():
             return "return", "goes elsewhere in a kernel"
-        case Exit():
+        case effects.Exit():
             return "exit", "ends the thread"
-        case Stop():
+        case effects.Stop():
             return "stop", "ends the launch"
-        case ImageAccess():
+        case effects.ImageAccess():
             return "image", "accesses a texture or a surface"
-        case StackEnd() | Reserve() | Release():
+        case effects.StackEnd() | effects.Reserve() | effects.Release():
             return "stack", "uses the stack of a thread"
         case _:
             assert_never(effect)
 
 
-def _refused(mnemonic: str, effect: Effect) -> Unsupported:
+def _refused(mnemonic: str, effect: effects.Effect) -> Unsupported:
     """Why an instruction with an effect cannot stand in a fragment, and what to do instead."""
-    word, does = told(effect)
+    word, does = description_of(effect)
     return Unsupported(f"{mnemonic} has an effect ({word}): it {does}, which fragments cannot do; {_INSTEAD}")
 
 
@@ -132,7 +142,7 @@ WARP_ALONE = "One warp, alone: no other warp accesses the memory meanwhile."
 MOST_INSTRUCTIONS = 30_000
 
 
-class Step(NamedTuple):
+class InstructionStep(NamedTuple):
     """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool), and the type that the
     instruction's form gives to what it wrote. `guard` is its guard as written, and `holds` the term that says whether it lets the
     instruction through; None without one. `reached` is the term that says whether the thread comes to it at all; None if
@@ -174,23 +184,23 @@ def ordering_of(op: Op, source: Source) -> Ordering:
     return Ordering(what, statement(source.text, op.position), source.line(op.position))
 
 
-def _ordered(effect: Effect | None) -> tuple[Any, ...]:
+def _ordered(effect: effects.Effect | None) -> tuple[Any, ...]:
     """What two effects of one kind have to agree in so that one may stand for the other in the order of memory, but for
     operands."""
     match effect:
-        case Fence():
+        case effects.Fence():
             return effect.order, effect.scope, effect.proxies, effect.restricted
-        case GridDependency():
+        case effects.GridDependency():
             return (effect.action,)
-        case Load() | Store() | Update():
+        case effects.Load() | effects.Store() | effects.Update():
             return effect.count, effect.type.bytes, effect.order, effect.scope, effect.proxy
-        case Wait():
+        case effects.Wait():
             return ()
         case _:
             raise AssertionError(f"no effect that orders memory: {effect}")
 
 
-class Fragment(NamedTuple):
+class SymbolicFragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
     that is written to the term of its register's final value; `left` has the type that the last instruction to write a name
@@ -215,7 +225,7 @@ class Fragment(NamedTuple):
     inputs: tuple[str, ...]
     carried: frozenset[str]
     outputs: dict[str, Any]
-    steps: tuple[Step, ...]
+    steps: tuple[InstructionStep, ...]
     formats: dict[str, Type]
     taken: dict[str, Type]
     left: dict[str, Type]
@@ -242,7 +252,7 @@ def read_fragment(
     path: str = "<fragment>",
     types: dict[str, Type] | None = None,
     contract: Contraction = "none",
-) -> Fragment:
+) -> SymbolicFragment:
     """Parse, type and evaluate a fragment symbolically: in a module of the version and the target that stand before it, or else
     the newest that has its instructions. `types` fixes the types of some names (the other side's, say), `contract` says which
     products and sums are contracted.
@@ -262,8 +272,8 @@ def read_fragment(
     outputs = {name: reading.values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in reading.inputs.items() if only)
     inputs = tuple(reading.inputs)
-    orders = [ordering_of(op, source) for op in ops if orders_memory(op.plan.meaning.effect)]
-    return Fragment(
+    orders = [ordering_of(op, source) for op in ops if effects.orders_memory(op.plan.meaning.effect)]
+    return SymbolicFragment(
         text,
         reading.registers,
         inputs,
@@ -296,7 +306,6 @@ class _Reading:
     def __init__(self, source: Source, registers: dict[str, Type], epoch: Epoch | None):
         self.source, self.registers, self.epoch = source, registers, epoch
         self.specials = special_registers()
-        self.rules = contracts.type_checking()
         self.values: dict[str, Any] = {}
         #: by name, whether it is read only because a guarded instruction may leave it as it was
         self.inputs: dict[str, bool] = {}
@@ -319,9 +328,20 @@ class _Reading:
 
     def op(self, item: tree.Instruction) -> Op:
         """One instruction with its form."""
-        plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
+        opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
+        if opcode is None:
+            raise _without_form(without_form(None, item.mnemonic, self.epoch), item, self.source)
+        try:
+            shape = tuple(_kind(operand, self.registers, self.specials) for operand in item.operands)
+        except KeyError as unknown:  # a name that no form takes where it stands has no type
+            why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
+            page = page_name(opcode.forms[0].definition.path)
+            raise self.source.error(item.position, why, page) from None
+        plan = find_form(opcode, item.mnemonic, shape, self.epoch)
+        if not isinstance(plan, Plan):
+            raise _without_form(plan, item, self.source)
         effect = plan.meaning.effect
-        if not isinstance(effect, Fencing | None):
+        if not isinstance(effect, effects.Fencing | None):
             raise _refused(item.mnemonic, effect)
         if plan.meaning.uses_carry:
             self.registers[CONDITION_CODE] = TYPES["pred"]
@@ -337,11 +357,11 @@ class _Reading:
         """The instructions with products and sums contracted."""
         if how == "none" or len(ops) < 2:
             return ops
-        found = as_contracted(self.kernel(ops), how)
-        self.hidden = {n: t for n, t in found.registers.items() if n not in self.registers}
-        return found.code
+        kernel = as_contracted(self.kernel(ops), how)
+        self.hidden = {n: t for n, t in kernel.registers.items() if n not in self.registers}
+        return kernel.code
 
-    def step(self, op: Op) -> Step:
+    def step(self, op: Op) -> InstructionStep:
         """One instruction, after which the registers hold what it wrote."""
         plan = op.plan
         env = self._sources(op)
@@ -354,8 +374,8 @@ class _Reading:
         for name in self.hidden.keys() & written.keys():
             del written[name], types[name]
         definition = plan.form.definition
-        said, page = statement(self.source.text, op.position), page_name(definition.path)
-        return Step(said, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
+        text, page = statement(self.source.text, op.position), page_name(definition.path)
+        return InstructionStep(text, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
 
     def _sources(self, op: Op) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""
@@ -369,8 +389,26 @@ class _Reading:
                 if known is None or (known.kind == "b" and type.kind != "b"):
                     self.taken[operand.text] = type
             name, width = placeholder.attrs[:2]
-            env[name] = _value(type, width, operand, {**self.registers, **self.hidden}, self.specials, self.read)
+            env[name] = self._value(type, width, operand)
         return env
+
+    def _value(self, type: Type | None, width: int, operand: Any) -> Any:
+        if isinstance(operand, tree.Address):
+            raise Unsupported(f"an address in brackets: fragments cannot access memory; {_INSTEAD}")
+        if isinstance(operand, tree.Not):
+            return ~self.read(operand.name.text, TYPES["pred"])
+        if isinstance(operand, tree.Number | tree.Real):
+            assert type is not None
+            bits = constant_bits(operand, type)
+            return constant(bool(bits)) if type.kind == "pred" else constant(bits)
+        name, register = operand.text, self.registers.get(operand.text) or self.hidden.get(operand.text)
+        if register is None:
+            name = first_name(name)
+            register = self.registers.get(name) or self.hidden.get(name)
+        if register is None and changing(name) is not None:
+            raise Unsupported(f"{name} changes while a program runs; a fragment has no value for it")
+        value = self.read(name, register or self.specials[name])
+        return value if isinstance(value, Bool) else low_bits(value, width)
 
     def _written(self, op: Op, env: dict[str, Any], holds: Any) -> tuple[dict[str, Any], dict[str, Type]]:
         """By register, what an instruction writes if its guard `holds`, and the type that its form gives to that."""
@@ -399,22 +437,6 @@ def _is_special(type: Type | None) -> bool:
     return type is not None and (type.elements > 1 or not type.is_fundamental)
 
 
-def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:
-    if isinstance(operand, tree.Address):
-        raise Unsupported(f"an address in brackets: fragments cannot access memory; {_INSTEAD}")
-    if isinstance(operand, tree.Not):
-        return ~read(operand.name.text, TYPES["pred"])
-    if isinstance(operand, tree.Number | tree.Real):
-        assert type is not None
-        bits = constant_bits(operand, type)
-        return constant(bool(bits)) if type.kind == "pred" else constant(bits)
-    name = operand.text if operand.text in registers else first_name(operand.text)
-    if name not in registers and changing(name) is not None:
-        raise Unsupported(f"{name} changes while a program runs; a fragment has no value for it")
-    value = read(name, registers.get(name) or specials[name])
-    return value if isinstance(value, Bool) else low_bits(value, width)
-
-
 def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
     """The version and the target that a fragment says; the newest of what it leaves out; None if it says neither."""
     if heading is None:
@@ -431,28 +453,11 @@ def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
     return epoch
 
 
-def _plan(
-    item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source, epoch: Epoch | None
-) -> Plan:
-    opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
-    if opcode is None:
-        raise _without_form(without_form(None, item.mnemonic, epoch), item, source)
-    try:
-        shape = tuple(_kind(o, registers, specials) for o in item.operands)
-    except KeyError as unknown:  # a name that no form takes where it stands has no type
-        why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
-        raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
-    plan = find_form(opcode, item.mnemonic, shape, rules, epoch)
-    if not isinstance(plan, Plan):
-        raise _without_form(plan, item, source)
-    return plan
-
-
-def _without_form(found: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
+def _without_form(misfit: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
     """The error for an instruction that fits no form, or that no page describes."""
-    if isinstance(found, Missing):
-        return source.error(item.position, found.said, cited.GAPS)
-    return source.error(item.position, found.why, found.page)
+    if isinstance(misfit, Missing):
+        return source.error(item.position, misfit.said, cited.GAPS)
+    return source.error(item.position, misfit.why, misfit.page)
 
 
 def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str, Type]) -> Kind:
@@ -505,8 +510,8 @@ def register_types(
         for operand in item.operands:
             if isinstance(operand, tree.Address) and isinstance(operand.base, tree.Name):
                 least.setdefault(operand.base.text, TYPES["b64"])
-    found = _types(instructions, source, fixed, least, declared)
-    return {name: type for name, type in found.items() if name not in declared and name != CONDITION_CODE}
+    types = _types(instructions, source, fixed, least, declared)
+    return {name: type for name, type in types.items() if name not in declared and name != CONDITION_CODE}
 
 
 def _types(
@@ -555,13 +560,15 @@ def _wanted(item: tree.Instruction, source: Source, refuses: bool = True) -> lis
     forms = opcode.find(item.mnemonic) if opcode is not None else []
     if not forms:
         raise _without_form(without_form(opcode, item.mnemonic, None), item, source)
-    effects = [e for form in forms if not isinstance(e := form.meaning(form.absences[-1]).effect, Fencing | None)]
-    if refuses and len(effects) == len(forms):
-        raise _refused(item.mnemonic, effects[0])
+    refused = [
+        e for form in forms if not isinstance(e := form.meaning(form.absences[-1]).effect, effects.Fencing | None)
+    ]
+    if refuses and len(refused) == len(forms):
+        raise _refused(item.mnemonic, refused[0])
     for form in forms:
-        found = _match(form, item, not refuses)
-        if found is not None:
-            return found
+        types = _match(form, item, not refuses)
+        if types is not None:
+            return types
     if not refuses:
         return []
     known = list(dict.fromkeys(map(str, forms)))
@@ -575,7 +582,7 @@ def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tup
     groups = form.places
     if not sum(not g[0].optional for g in groups) <= len(item.operands) <= len(groups):
         return None
-    found: list[tuple[str, Type, bool]] = []
+    types: list[tuple[str, Type, bool]] = []
     results = list(definition.results)
 
     def note(operand: Any, type: Any) -> bool:
@@ -586,12 +593,12 @@ def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tup
         if not isinstance(type, Type):  # a matrix's fragment, say, which no instruction without an effect takes
             return False
         elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
-        for one in elements:
-            name = one.name.text if isinstance(one, tree.Not) else one.text if isinstance(one, tree.Name) else None
-            if isinstance(one, tree.Address | tree.Sum | tree.Pair | tree.Braces):
+        for part in elements:
+            name = part.name.text if isinstance(part, tree.Not) else part.text if isinstance(part, tree.Name) else None
+            if isinstance(part, tree.Address | tree.Sum | tree.Pair | tree.Braces):
                 return False
             if name is not None and name != "_":
-                found.append((name, type if type.kind == "pred" else type.bits, definition.wider))
+                types.append((name, type if type.kind == "pred" else type.bits, definition.wider))
         return True
 
     for group, operand in zip(groups, item.operands, strict=False):
@@ -600,19 +607,19 @@ def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tup
             if not isinstance(operand, tree.Braces) or len(operand.elements) != len(group):
                 return None
             members = list(operand.elements)
-        for place, one in zip(group, members, strict=True):
+        for place, part in zip(group, members, strict=True):
             parameter = definition.sources.get(place.name)
             if parameter is not None:
-                if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
+                if isinstance(part, tree.Braces) and not form.modifiers.get("vec"):
                     return None
-                if not note(one, definition.type_of(place.name, parameter.annotation, form.modifiers)):
+                if not note(part, definition.type_of(place.name, parameter.annotation, form.modifiers)):
                     return None
                 continue
             wanted = [results.pop(0)] + ([results.pop(0)] if place.second else [])
-            targets = [one.first, one.second] if isinstance(one, tree.Pair) else [one]
-            if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
+            targets = [part.first, part.second] if isinstance(part, tree.Pair) else [part]
+            if isinstance(part, tree.Braces) and not form.modifiers.get("vec"):
                 return None
             for target, annotation in zip(targets, wanted, strict=False):
                 if not note(target, definition.type_of(place.name, annotation, form.modifiers)):
                     return None
-    return found
+    return types

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -120,12 +119,12 @@ class Stating(NamedTuple):
         relation: Relation = "equal",
     ) -> Identity:
         """State a claim of two fragments; see ptxspec.prove for what it means."""
-        pointed = tuple((name, str(said)) for name, said in (buffers or {}).items())
+        pointed = tuple((name, str(size)) for name, size in (buffers or {}).items())
         sides = trimmed(left), trimmed(right)
         named = " ".join(title.split())
-        found = Identity(named, *sides, assume, profile, self.expected, *called_at(), pointed, warp, relation)
-        IDENTITIES.append(found)
-        return found
+        claim = Identity(named, *sides, assume, profile, self.expected, *called_at(), pointed, warp, relation)
+        IDENTITIES.append(claim)
+        return claim
 
 
 #: states that two fragments agree wherever `assume` holds, or that the right one refines the left one there
@@ -150,13 +149,12 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     else reached now, where the answers that solvers gave before to the very same queries are taken again. Only verdicts that
     settle a claim are stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
-    known = _stored(path)
-    key = _key(claim)
+    known, key = laws.stored(path), _key(claim)
     if key not in known:
-        found: dict[str, Any] = claim.check().as_dict()
-        if found["status"] not in SETTLED:
-            return found
-        known[key] = found
+        verdict: dict[str, Any] = claim.check().as_dict()
+        if verdict["status"] not in SETTLED:
+            return verdict
+        known[key] = verdict
         storage.write(path, known)
     kept: dict[str, Any] = known[key]
     return kept
@@ -164,7 +162,7 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
 
 def kept(claim: Identity, store: Path | None = None) -> dict[str, Any] | None:
     """The verdict that was reached before on the very same claim and definitions, where one is stored."""
-    return _stored(store or storage.kept(NAME)).get(_key(claim))
+    return laws.stored(store or storage.kept(NAME)).get(_key(claim))
 
 
 def update(
@@ -178,15 +176,15 @@ def update(
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [_key(c) for c in claims]
-    known = {k: v for k, v in _stored(path).items() if k in keys}
+    known = {k: v for k, v in laws.stored(path).items() if k in keys}
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
     missing = [i for i in wanted if keys[i] not in known]
     reached: dict[int, dict[str, Any]] = {}
     try:
-        for number, (i, found) in enumerate(on_all_cores(_one, missing, where), 1):
-            reached[i] = found
-            if found["status"] in SETTLED:
-                known[keys[i]] = found
+        for number, (i, verdict) in enumerate(on_all_cores(_one, missing, where), 1):
+            reached[i] = verdict
+            if verdict["status"] in SETTLED:
+                known[keys[i]] = verdict
             if number % SAVED == 0:
                 storage.write(path, known)
             if progress is not None:
@@ -207,23 +205,6 @@ def _opcodes_of(text: str) -> frozenset[str]:
 
 def _key(claim: Identity) -> str:
     return hashlib.sha256(repr((claim[:6], claim[8:], definitions())).encode()).hexdigest()
-
-
-def _stored(path: Path | None) -> dict[str, Any]:
-    if path is None:
-        return {}
-    try:
-        state = path.stat()
-        return _read(path, state.st_mtime_ns, state.st_size)
-    except (OSError, ValueError, RecursionError):
-        return {}
-
-
-@lru_cache(maxsize=2)
-def _read(path: Path, *state: int) -> dict[str, Any]:
-    """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
-    found = json.loads(storage.own_file(path.absolute()))
-    return found if isinstance(found, dict) else {}
 
 
 @cache
@@ -261,24 +242,23 @@ def main(where: Where = Where()) -> int:
 
     with Progress(transient=True) as bar:
         task = bar.add_task("proofs", total=None)
-        found = update(progress=lambda n, of: bar.update(task, completed=n, total=of), where=where)
-    wrong = [said for claim, v in found if (said := claim.not_as_stated(v)) is not None]
-    for said in wrong:
-        print(said)
-    counts = {status: sum(1 for _, v in found if v["status"] == status) for status in SETTLED}
-    told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    print(f"{len(found)} identities: {told}, {len(wrong)} not as stated")
+        verdicts = update(progress=lambda n, of: bar.update(task, completed=n, total=of), where=where)
+    wrong = list(filter(None, (claim.not_as_stated(verdict) for claim, verdict in verdicts)))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    counts = {status: sum(1 for _, v in verdicts if v["status"] == status) for status in SETTLED}
+    summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    print(f"{len(verdicts)} identities: {summary}, {len(wrong)} not as stated")
     return int(not _laws_hold(where) or bool(wrong))
 
 
 def _laws_hold(where: Where = Where()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
-    found = laws.update(definitions(), where=where)
-    wrong = [said for law, verdict in found if (said := laws.not_as_stated(law, verdict["status"])) is not None]
-    for said in wrong:
-        print(said)
-    proved, refuted = (sum(verdict["status"] == one for _, verdict in found) for one in ("proved", "refuted"))
-    print(f"{len(found)} laws of states and functions: {proved} proved, {refuted} refuted, {len(wrong)} not as stated")
+    verdicts = laws.update(definitions(), where=where)
+    wrong = list(filter(None, (laws.not_as_stated(law, verdict["status"]) for law, verdict in verdicts)))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    proved, refuted = (sum(verdict["status"] == status for _, verdict in verdicts) for status in ("proved", "refuted"))
+    counts = f"{proved} proved, {refuted} refuted, {len(wrong)} not as stated"
+    print(f"{len(verdicts)} laws of states and functions: {counts}")
     return not wrong
 
 

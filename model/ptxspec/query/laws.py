@@ -1,22 +1,79 @@
-"""Laws: what pages claim of the machine's states and of functions, such as those of textures, with their verdicts kept.
+"""Laws: what pages claim of the machine's states and of functions, such as those of textures, each put to the solver, with
+verdicts kept.
 
-A page states them with `@invariant(...)`, and those that look true and are not with `@tempting(...)`.
+A page states them with `@invariant(...)`, and those that look true and are not with `@tempting(...)`; so do pages under proofs/.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
+from functools import cache, lru_cache, reduce
+from operator import and_
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxspec.base import storage
 from ptxspec.base.campaigns import Where
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.language.forms import page_name
-from ptxspec.query.invariants import check, load_all
-from ptxspec.terms.steps import Claim
+from ptxspec.literate import finder
+from ptxspec.query.solvers import solve
+from ptxspec.terms.core import Bool
+from ptxspec.terms.exact import evaluate
+from ptxspec.terms.steps import CLAIMS, Claim, implies, taken
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import TRUE
+
+
+class ClaimVerdict(NamedTuple):
+    """The verdict on a claim: "proved", "refuted" or "unknown"; and the values of records and operands for
+    which it fails."""
+
+    status: str
+    values: dict[str, Any]
+    seconds: float
+
+
+#: the packages of pages that have claims
+STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spaces", "spec.variables", "proofs")
+
+
+@cache
+def load_all() -> tuple[Claim, ...]:
+    """Every claim of every page: about the machine, about matrices, and those under proofs/. Their order is that of the pages'
+    names and lines, in whatever order pages were loaded: workers name claims by their numbers."""
+    for package in STATED_IN:
+        for name, _ in finder.pages(f"ptxspec.{package}"):
+            finder.load(name)
+    return tuple(sorted(CLAIMS, key=lambda claim: (claim.path, claim.line)))
+
+
+def of_proofs() -> tuple[Claim, ...]:
+    """The claims about functions that pages under proofs/ state, in their order."""
+    return tuple(claim for claim in load_all() if Path(claim.path).parent.name == "proofs")
+
+
+def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
+    """(the claim, for steps that break no rule; the types of its variables)"""
+    requirements, claimed = taken(claim.function, *(port.variables() for port in claim.inputs))
+    allowed = reduce(and_, (requirement.condition for requirement in requirements), TRUE)
+    types = {name: type for port in claim.inputs for name, type in port.words.items()}
+    return implies(allowed, claimed), types
+
+
+def check(claim: Claim, timeout: float = 120.0) -> ClaimVerdict:
+    """Ask the solver for states that break a claim. A refutation is replayed by the exact interpretation."""
+    began = time.monotonic()
+    claimed, types = formula(claim)
+    answer = solve(~claimed, types, timeout, purpose="states that break the claim")
+    status = {"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown")
+    if status == "refuted" and evaluate(claimed, answer.values):
+        status = "unknown"
+    return ClaimVerdict(status, answer.values, time.monotonic() - began)
+
 
 #: the file of verdicts that were reached
 NAME = "laws.json"
@@ -35,7 +92,7 @@ def key(claim: Claim, definitions: str) -> str:
 
 def kept(claim: Claim, definitions: str, store: Path | None = None) -> dict[str, Any] | None:
     """The verdict that was reached before on the very same law and definitions, where one is stored."""
-    return _stored(store or storage.kept(NAME)).get(key(claim, definitions))
+    return stored(store or storage.kept(NAME)).get(key(claim, definitions))
 
 
 def not_as_stated(claim: Claim, status: str) -> str | None:
@@ -57,22 +114,33 @@ def update(
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [key(claim, definitions) for claim in claims]
-    known = _stored(path)
+    known = stored(path)
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
-    found = {i: known[k] for i, k in enumerate(keys) if k in known}
-    found.update(on_all_cores(_one, [i for i in wanted if i not in found], where))
-    storage.write(path, {keys[i]: one for i, one in found.items() if one["status"] in ("proved", "refuted")})
-    return [(claims[i], found[i]) for i in wanted]
+    verdicts = {i: known[k] for i, k in enumerate(keys) if k in known}
+    verdicts.update(on_all_cores(_one, [i for i in wanted if i not in verdicts], where))
+    settled = {keys[i]: verdict for i, verdict in verdicts.items() if verdict["status"] in ("proved", "refuted")}
+    storage.write(path, settled)
+    return [(claims[i], verdicts[i]) for i in wanted]
 
 
 def _one(i: int) -> tuple[int, dict[str, Any]]:
-    found = check(load_all()[i])
-    return i, {"status": found.status, "values": found.values}
+    verdict = check(load_all()[i])
+    return i, {"status": verdict.status, "values": verdict.values}
 
 
-def _stored(path: Path | None) -> dict[str, Any]:
+def stored(path: Path | None) -> dict[str, Any]:
+    """The verdicts that a file holds."""
+    if path is None:
+        return {}
     try:
-        found = json.loads(storage.own_file(path and path.absolute()))
+        state = path.stat()
+        return _read(path, state.st_mtime_ns, state.st_size)
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, *state: int) -> dict[str, Any]:
+    """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
+    verdicts = json.loads(storage.own_file(path.absolute()))
+    return verdicts if isinstance(verdicts, dict) else {}

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ptxspec import contracts
-from ptxspec.terms.core import Bool, Int, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE, absolute, is_set, low_bits, number, select, sign_extend
 
@@ -36,12 +36,12 @@ class Model(Protocol):
     def values(self) -> Mapping[str, Any]: ...
 
 
-Found = TypeVar("Found", bound=Model)
+AnyModel = TypeVar("AnyModel", bound=Model)
 #: asks for a model that meets a further condition: ("sat", the model), ("unsat", None), or another word for no answer
-Again = Callable[[Bool], tuple[str, "Found | None"]]
+Again = Callable[[Bool], tuple[str, "AnyModel | None"]]
 
 
-class Order(NamedTuple):
+class Ranking(NamedTuple):
     """An order of values: the classes, the simplest first, and the number by which the values of one class are ordered."""
 
     classes: tuple[Bool, ...]
@@ -69,12 +69,12 @@ def _written(type: Type) -> Callable[[int], int]:
 
     order = order_of(variable("x", type.width), type)
     place = integer(len(order.classes) - 1)
-    for i, one in reversed([*enumerate(order.classes)]):
-        place = select(one, i, place)
+    for i, condition in reversed([*enumerate(order.classes)]):
+        place = select(condition, i, place)
     return written(place * _APART + order.key, "x")
 
 
-def order_of(x: Int, type: Type) -> Order:
+def order_of(x: Int, type: Type) -> Ranking:
     """The order of the values of a type, for the raw bits x: a term or a constant. One class at least holds, and the first that
     does is that of the value."""
     return _of_numbers(x, type) if is_format(type) else _of_integers(x, type)
@@ -85,84 +85,83 @@ def is_format(type: Type) -> bool:
     if not type.is_float:
         return False
     try:
-        return bool(contracts.floating_point().exponent_bits(type))
+        return bool(contracts.floating_point.exponent_bits(type))
     except KeyError:
         return False
 
 
-def _of_integers(x: Int, type: Type) -> Order:
+def _of_integers(x: Int, type: Type) -> Ranking:
     value = x if type.kind in "ux" else sign_extend(x, type.width)
     size = absolute(value)
     ones = low_bits(x, type.width)
     small = size <= SMALL
     power = low_bits(size & (size - 1), type.width + 1) == 0
     row = (ones & (ones + 1)) == 0
-    return Order((small, power, row, TRUE), integer(2 * size + number(value < 0)))
+    return Ranking((small, power, row, TRUE), integer(2 * size + number(value < 0)))
 
 
-def _of_numbers(x: Int, type: Type) -> Order:
-    page = contracts.floating_point()
+def _of_numbers(x: Int, type: Type) -> Ranking:
+    page = contracts.floating_point
     magnitude, negative = low_bits(x, type.width - 1), number(is_set(x, type.width - 1))
     places = page.precision(type) - 1
     fraction, exponent = low_bits(x, places), page.exponent_field(x, type) - page.bias(type)
     zero, nan, infinite = page.is_zero(x, type), page.is_nan(x, type), page.is_infinite(x, type)
     subnormal = page.is_subnormal(x, type)
     normal = ~(zero | nan | infinite | subnormal)
-    one = page.bias(type) << places
+    unit = page.bias(type) << places
     coarse = low_bits(fraction, max(places - FEW, 0)) == 0
     classes = (
-        x == 0, magnitude == one, normal & (fraction == 0), zero, normal & coarse & (absolute(exponent) <= FEW),
+        x == 0, magnitude == unit, normal & (fraction == 0), zero, normal & coarse & (absolute(exponent) <= FEW),
         normal, infinite, subnormal, nan,
     )  # fmt: skip
     turned = select(exponent > 0, 2 * exponent - 1, -2 * exponent)
     quiet = page.quiet_bit(type)
     payload = select(nan, magnitude ^ quiet, magnitude)
-    return Order(classes, 2 * select(normal, (turned << places) + fraction, payload) + negative)
+    return Ranking(classes, 2 * select(normal, (turned << places) + fraction, payload) + negative)
 
 
-def smallest(found: Found, types: Mapping[str, Type], again: Again[Found], deadline: float) -> tuple[Found, bool]:
+def smallest(
+    model: AnyModel, types: Mapping[str, Type], again: Again[AnyModel], deadline: float
+) -> tuple[AnyModel, bool]:
     """(the simplest model, whether it surely is): the first in the order of all models of a claim, value by value in the order of
-    `types`. `found` is a model, and `again` asks for others; at `deadline`, of time.monotonic(), the search ends with the
+    `types`. `model` is one of them, and `again` asks for others; at `deadline`, of time.monotonic(), the search ends with the
     simplest model that was met."""
     kept: Bool = TRUE
-    open_ones = 0
+    unanswered = 0
     for name, type in types.items():
-        if open_ones > PATIENCE:
+        if unanswered > PATIENCE:
             break
-        search = _Search(found, name, type, again, kept, deadline)
+        search = _MinimalSearch(model, name, type, again, kept, deadline)
         search.run()
-        found, open_ones = search.found, open_ones + search.unanswered
-        kept = kept & search.is_as_found()
-    return found, not open_ones
+        model, unanswered = search.model, unanswered + search.unanswered
+        value = model.values[name]
+        kept = kept & ((search.word if value else ~search.word) if type.kind == "pred" else search.word == value)
+    return model, not unanswered
 
 
-class _Search:
+class _MinimalSearch:
     """The simplest value of one input, where those before it are settled."""
 
-    def __init__(self, found: Any, name: str, type: Type, again: Any, kept: Bool, deadline: float):
-        self.found, self.name, self.type = found, name, type
+    def __init__(self, model: Any, name: str, type: Type, again: Any, kept: Bool, deadline: float):
+        self.model, self.name, self.type = model, name, type
         self.again, self.kept, self.deadline = again, kept, deadline
         self.word: Any = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
         self.unanswered = 0
 
     def run(self) -> None:
         if self.type.kind == "pred":
-            if self.found.values[self.name]:
+            if self.model.values[self.name]:
                 self.meets(~self.word)
             return
         order = order_of(self.word, self.type)
-        simplest, _ = rank(self.found.values[self.name], self.type)
-        within = order.classes[simplest]
-        for one in order.classes[:simplest]:
-            if self.meets(one):
-                within = one
-                break
-        least, greatest = 0, rank(self.found.values[self.name], self.type)[1]
-        step = 1
+        simplest, _ = rank(self.model.values[self.name], self.type)
+        simpler = (condition for condition in order.classes[:simplest] if self.meets(condition))
+        within = next(simpler, order.classes[simplest])
+        least, greatest, step = 0, rank(self.model.values[self.name], self.type)[1], 1
         while least < greatest:  # in leaps that double, since the least is often near to where the search begins
             middle = min(least + step - 1, (least + greatest) // 2)
             if self.meets(within & (order.key <= middle)):
-                greatest = rank(self.found.values[self.name], self.type)[1]
+                greatest = rank(self.model.values[self.name], self.type)[1]
                 step = greatest + 1
             elif not self.unanswered:
                 least, step = middle + 1, 4 * step
@@ -176,13 +175,7 @@ class _Search:
             return False
         status, model = self.again(self.kept & condition)
         if status == "sat":
-            self.found = model
+            self.model = model
             return True
         self.unanswered += status != "unsat"
         return False
-
-    def is_as_found(self) -> Bool:
-        value = self.found.values[self.name]
-        if self.type.kind == "pred":
-            return truth(self.word if value else ~self.word)
-        return truth(self.word == value)

@@ -38,14 +38,14 @@ def _constant(value: int) -> Polynomial:
 
 def _sum(p: Polynomial, q: Polynomial, factor: int = 1) -> Polynomial:
     """p + factor · q."""
-    found = dict(p)
+    total = dict(p)
     for product, count in q.items():
-        total = found.get(product, 0) + factor * count
-        if total:
-            found[product] = total
+        coefficient = total.get(product, 0) + factor * count
+        if coefficient:
+            total[product] = coefficient
         else:
-            found.pop(product, None)
-    return found
+            total.pop(product, None)
+    return total
 
 
 def _times(p: Polynomial, factor: int) -> Polynomial:
@@ -120,26 +120,23 @@ class Normal:
 
     def _replace(self, term: Any, args: tuple[Any, ...]) -> Any:
         made = with_arguments(term, args)
-        if made.op == "const" or (id(made) in self._polynomials and self._stands_for_itself(made)):
+        is_truth, seen = isinstance(made, Bool), self._polynomials.get(id(made))
+        if made.op == "const" or (seen is not None and self._terms.get((is_truth, _key(seen))) is made):
             return made
-        is_truth = isinstance(made, Bool)
         p = self._truth(made) if is_truth else self._integer(made, max(term.lo, made.lo), min(term.hi, made.hi))
         value = _value(p)
         if value is not None:
             return truth(bool(value)) if is_truth else constant(value)
-        found = self._terms.setdefault((is_truth, _key(p)), made)
-        if found is made:
+        representative = self._terms.setdefault((is_truth, _key(p)), made)
+        if representative is made:
             self._keep(made, p)
         if is_truth:
-            return found
+            return representative
         lo, hi = self._noted(p, max(term.lo, made.lo), min(term.hi, made.hi))
-        known = constant(lo) if lo == hi else within(found, lo, hi)
-        if known is not found and id(known) not in self._polynomials:
+        known = constant(lo) if lo == hi else within(representative, lo, hi)
+        if known is not representative and id(known) not in self._polynomials:
             self._keep(known, p)
         return known
-
-    def _stands_for_itself(self, made: Any) -> bool:
-        return self._terms.get((isinstance(made, Bool), _key(self._polynomials[id(made)]))) is made
 
     def _keep(self, term: Any, p: Polynomial) -> None:
         self._polynomials[id(term)] = p
@@ -149,11 +146,11 @@ class Normal:
         """The polynomial of a term that was seen."""
         if term.op == "const":
             return _constant(int(term.attrs[0]))
-        found = self._polynomials.get(id(term))
-        if found is None:  # made on the way to another term, and no more than an atom
-            found = self._truth(term) if isinstance(term, Bool) else self._integer(term, term.lo, term.hi)
-            self._keep(term, found)
-        return found
+        p = self._polynomials.get(id(term))
+        if p is None:  # made on the way to another term, and no more than an atom
+            p = self._truth(term) if isinstance(term, Bool) else self._integer(term, term.lo, term.hi)
+            self._keep(term, p)
+        return p
 
     # Atoms and ranges ------------------------------------------------------------------------------------------------------
 
@@ -197,47 +194,47 @@ class Normal:
         """p · q; None if it is too long."""
         if len(p) * len(q) > most or max(map(len, p), default=0) + max(map(len, q), default=0) > MOST_FACTORS:
             return None
-        found: Polynomial = {}
-        for one, count in p.items():
-            for other, its in q.items():
-                product, sign = self._atoms(one + other)
-                found = _sum(found, {product: sign * count * its})
-        return found
+        product: Polynomial = {}
+        for x, count in p.items():
+            for y, times in q.items():
+                atoms, sign = self._atoms(x + y)
+                product = _sum(product, {atoms: sign * count * times})
+        return product
 
     def _atoms(self, product: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
         """(a product without squares of 0 and 1, or of 0 and −1, in order; its sign)"""
-        found: list[int] = []
+        atoms: list[int] = []
         sign = 1
         for number in sorted(product):
-            if found and found[-1] == number and self._ranges[number] in ((0, 1), (-1, 0)):
+            if atoms and atoms[-1] == number and self._ranges[number] in ((0, 1), (-1, 0)):
                 sign *= sum(self._ranges[number])
             else:
-                found.append(number)
-        return tuple(found), sign
+                atoms.append(number)
+        return tuple(atoms), sign
 
     def _floor(self, p: Polynomial, n: int, lo: int, hi: int) -> Polynomial:
         """⌊p / 2^n⌋, for a polynomial that lies in lo … hi."""
         lo, hi = self._within(p, lo, hi)
-        found = self._by_floors(p, n, lo, hi)
-        self._noted(found, lo >> n, hi >> n)
-        return found
+        floor = self._by_floors(p, n, lo, hi)
+        self._noted(floor, lo >> n, hi >> n)
+        return floor
 
     def _by_floors(self, p: Polynomial, n: int, lo: int, hi: int) -> Polynomial:
-        found: Polynomial = {}
+        total: Polynomial = {}
         while True:
             lo, hi = self._within(p, lo, hi)
             if lo >> n == hi >> n:
-                return _sum(found, _constant(lo >> n))
+                return _sum(total, _constant(lo >> n))
             if -1 <= lo and hi <= 0:
-                return _sum(found, p)
+                return _sum(total, p)
             whole, rest = _parts(p, n)
             if whole:  # ⌊(x + 2^n y) / 2^n⌋ = ⌊x / 2^n⌋ + y
-                found, p = _sum(found, whole), rest
+                total, p = _sum(total, whole), rest
                 lo, hi = self._range(p)
                 continue
             known = self._known_floor(p, n)
             if known is not None:
-                return _sum(found, known)
+                return _sum(total, known)
             twos = min(_twos(count) for product, count in p.items() if product != _ONE)
             if twos:  # ⌊(2^k x + c) / 2^n⌋ = ⌊x / 2^(n−k)⌋, for 0 ≤ c < 2^k
                 by = min(twos, n)
@@ -257,33 +254,33 @@ class Normal:
                 shifted = [
                     (self._floor(t, n, *ends), (ends[0] >> n, ends[1] >> n)) for t, ends in ((x, in_x), (y, in_y))
                 ]
-                return _sum(found, self._bitwise(op, *shifted[0], *shifted[1]))
-            return _sum(found, self._atom(("floor", _key(p), n), lo >> n, hi >> n, (p, n)))
+                return _sum(total, self._bitwise(op, *shifted[0], *shifted[1]))
+            return _sum(total, self._atom(("floor", _key(p), n), lo >> n, hi >> n, (p, n)))
 
-    def _known_floor(self, p: Polynomial, n: int) -> Polynomial | None:
+    def _known_floor(self, rest_of: Polynomial, n: int) -> Polynomial | None:
         """The floor of a polynomial that is, but for multiples of 2^n, one of which the floor is a known number."""
         floors, done = self._by_rest.get(n, ({}, 0))
-        for one, lo, hi in self._noted_ranges[done:]:
+        for p, lo, hi in self._noted_ranges[done:]:
             if lo >> n == hi >> n:
-                whole, rest = _parts(one, n)
+                whole, rest = _parts(p, n)
                 floors.setdefault(_key(rest), _sum(_constant(lo >> n), whole, -1))
         self._by_rest[n] = floors, len(self._noted_ranges)
-        return floors.get(_key(p))
+        return floors.get(_key(rest_of))
 
     def _inner(self, p: Polynomial) -> tuple[int, Polynomial, int] | None:
         """(number, polynomial, bits) of a floor that is added once; of several that of the most bits."""
-        found = None
+        inner = None
         for product, count in sorted(p.items()):
             floor = self._floors[product[0]] if len(product) == 1 and count == 1 else None
-            if floor is not None and (found is None or floor[1] > found[2]):
-                found = (product[0], *floor)
-        return found
+            if floor is not None and (inner is None or floor[1] > inner[2]):
+                inner = (product[0], *floor)
+        return inner
 
     def _low(self, p: Polynomial, n: int, lo: int, hi: int) -> Polynomial:
         """p modulo 2^n."""
-        found = _sum(p, self._floor(p, n, lo, hi), -(1 << n))
-        self._noted(found, 0, (1 << n) - 1)
-        return found
+        low = _sum(p, self._floor(p, n, lo, hi), -(1 << n))
+        self._noted(low, 0, (1 << n) - 1)
+        return low
 
     def _is_negative(self, p: Polynomial, lo: int, hi: int) -> Polynomial:
         """1 where a polynomial that lies in lo … hi is less than 0, else 0."""
@@ -350,27 +347,27 @@ class Normal:
     def _truth(self, term: Any) -> Polynomial:
         """A truth value as 0 or 1."""
         parts = [self._polynomial(a) for a in term.args]
-        found: Polynomial | None = None
+        p: Polynomial | None = None
         if term.op in ("eq", "lt"):
             x, y = term.args
             difference = _sum(parts[0], parts[1], -1)
             lo, hi = x.lo - y.hi, x.hi - y.lo
-            found = (self._is_zero if term.op == "eq" else self._is_negative)(difference, lo, hi)
+            p = (self._is_zero if term.op == "eq" else self._is_negative)(difference, lo, hi)
         elif term.op == "not":
-            found = self._not(parts[0])
+            p = self._not(parts[0])
         elif term.op in ("all", "any", "differ"):
             both = self._product(parts[0], parts[1], MOST_CHOSEN)
             if both is not None:
                 factor = {"all": 0, "any": -1, "differ": -2}[term.op]
-                found = _sum(_sum(parts[0], parts[1]), both, factor) if factor else both
-        if found is None or len(found) > MOST:
-            found = self._opaque(term, 0, 1)
-        known = self._terms.get((True, _key(found)))
-        return found if known is None or known.op != "const" else _constant(int(known.attrs[0]))
+                p = _sum(_sum(parts[0], parts[1]), both, factor) if factor else both
+        if p is None or len(p) > MOST:
+            p = self._opaque(term, 0, 1)
+        known = self._terms.get((True, _key(p)))
+        return p if known is None or known.op != "const" else _constant(int(known.attrs[0]))
 
     def _integer(self, term: Any, lo: int, hi: int) -> Polynomial:
-        found = self._by_law(term, lo, hi)
-        return self._opaque(term, lo, hi) if found is None or len(found) > MOST else found
+        p = self._by_law(term, lo, hi)
+        return self._opaque(term, lo, hi) if p is None or len(p) > MOST else p
 
     def _by_law(self, term: Any, lo: int, hi: int) -> Polynomial | None:
         """The polynomial of a term that the laws tell of."""
@@ -431,16 +428,16 @@ class Normal:
         x = args[0]
         most = self._within(sizes[0], 0, max(abs(x.lo), abs(x.hi)))[1]
         by = _value(sizes[1])
-        found: Polynomial | None
+        quotient: Polynomial | None
         if by is not None and by > 0 and by & (by - 1) == 0:
-            found = self._floor(sizes[0], by.bit_length() - 1, 0, most)
+            quotient = self._floor(sizes[0], by.bit_length() - 1, 0, most)
         else:
-            found = self._atom(("quotient", *map(_key, sizes)), 0, most)
+            quotient = self._atom(("quotient", *map(_key, sizes)), 0, most)
         for sign in signs:
-            found = None if found is None else self._product(found, sign)
-        if op == "quotient" or found is None:
-            return found
-        product = self._product(found, parts[1])
+            quotient = None if quotient is None else self._product(quotient, sign)
+        if op == "quotient" or quotient is None:
+            return quotient
+        product = self._product(quotient, parts[1])
         return None if product is None else _sum(parts[0], product, -1)
 
     def _bitwise(self, op: str, p: Polynomial, in_p: Range, q: Polynomial, in_q: Range) -> Polynomial:
@@ -450,13 +447,13 @@ class Normal:
             both = self._product(p, q, MOST_CHOSEN)
             if both is not None:
                 return both if op == "and" else _sum(_sum(p, q), both, -1 if op == "or" else -2)
-        found = self._by_place(op, p, in_p, q, in_q)
-        found = self._by_place(op, q, in_q, p, in_p) if found is None else found
-        if found is not None:
-            return found
-        one, other = sorted((_key(p), _key(q)))
+        total = self._by_place(op, p, in_p, q, in_q)
+        total = self._by_place(op, q, in_q, p, in_p) if total is None else total
+        if total is not None:
+            return total
+        first, second = sorted((_key(p), _key(q)))
         lo, hi = _bitwise_range(op, in_p, in_q)
-        number = next(iter(self._atom((op, one, other), lo, hi)))[0]
+        number = next(iter(self._atom((op, first, second), lo, hi)))[0]
         self._bits[number] = op, p, in_p, q, in_q
         return {(number,): 1}
 
@@ -517,12 +514,12 @@ def _whole(count: int, n: int, is_constant: bool = False) -> int:
     return count >> n if is_constant else -(((1 << n >> 1) - count) >> n)
 
 
-def _bitwise_range(op: str, one: Range, other: Range) -> Range:
+def _bitwise_range(op: str, first: Range, second: Range) -> Range:
     """The range of a bitwise operator's result."""
-    if op == "and" and (one[0] >= 0 or other[0] >= 0):
-        return 0, min(hi for lo, hi in (one, other) if lo >= 0)
-    width = max((~end if end < 0 else end).bit_length() for end in (*one, *other))
-    return (0 if one[0] >= 0 and other[0] >= 0 else -1 << width), (1 << width) - 1
+    if op == "and" and (first[0] >= 0 or second[0] >= 0):
+        return 0, min(hi for lo, hi in (first, second) if lo >= 0)
+    width = max((~end if end < 0 else end).bit_length() for end in (*first, *second))
+    return (0 if first[0] >= 0 and second[0] >= 0 else -1 << width), (1 << width) - 1
 
 
 def _twos(count: int) -> int:

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
@@ -37,7 +37,7 @@ _NOT_ASKED = ("progress", "timeout", "solver", "smtlib", "ptx", "certificate")
 _DIGEST, _VERSION = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d+(\.\w+)*")
 
 
-class Checked(NamedTuple):
+class CertificateCheck(NamedTuple):
     """Whether a certificate still stands, and in words what was checked, or what does not hold. `notes` are what changed without
     changing a query, such as a page; `statement` is the claim as it was computed from the question, in words.
 
@@ -53,7 +53,7 @@ class Checked(NamedTuple):
     statement: tuple[str, ...] = ()
 
 
-class Record(NamedTuple):
+class ProofRecord(NamedTuple):
     """A question (the arguments of `prove`, with its defaults), what came of it, and the queries that were put to solvers."""
 
     question: dict[str, Any]
@@ -63,7 +63,7 @@ class Record(NamedTuple):
     queries: list[Query]
 
 
-def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> Record:
+def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> ProofRecord:
     """Ask as `prove` does, and record what solvers were asked. Answers that were kept are taken only if that is said: they may be
     others than solvers give now."""
     with journal() as queries, nullcontext() if are_kept else kept.kept_at(None):
@@ -71,8 +71,8 @@ def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> R
     bound = inspect.signature(prove).bind(left, right, **options)
     bound.apply_defaults()
     given = bound.arguments
-    asked = {name: given[name] for name in given if name not in _NOT_ASKED}
-    return Record(asked, given["timeout"], given["solver"], verdict, queries)
+    question = {name: given[name] for name in given if name not in _NOT_ASKED}
+    return ProofRecord(question, given["timeout"], given["solver"], verdict, queries)
 
 
 def prove_and_write(
@@ -90,14 +90,9 @@ def prove_and_write(
         if file is not None:
             check_writable(Path(file))
     record = recorded(left, right, are_kept=certificate is None, **options)
-    texts: list[tuple[str | Path | None, Callable[[Record], str]]] = [
-        (smtlib, smtlib_text),
-        (certificate, _certificate_text),
-    ]
-    if record.verdict.counterexample is not None:
-        texts.append((ptx, ptx_text))
+    shown = ptx if record.verdict.counterexample is not None else None
     failed: list[str] = []
-    for file, text in texts:
+    for file, text in ((smtlib, smtlib_text), (certificate, _certificate_text), (shown, ptx_text)):
         if file is not None:
             try:
                 write_whole(Path(file), text(record).encode())
@@ -116,52 +111,58 @@ class NotWritten(OSError, Unsupported):
         self.verdict = verdict
 
 
-def smtlib_text(record: Record) -> str:
+def smtlib_text(record: ProofRecord) -> str:
     """The query as standard SMT-LIB 2, with the claim in words as a comment. It asks for inputs that refute the claim."""
-    said = _words(record)
+    comment = _words(record)
     if record.verdict.status == "unsupported":
         raise Unsupported(f"there is no query: {record.verdict.reason}")
     if not record.queries:
-        said += ["Both sides are the same term, or the question could not be put: no solver was asked."]
-        body = "(set-logic QF_BV)\n(assert false)\n" if record.verdict.status == "proved" else ""
-        if not body:
+        comment += ["Both sides are the same term, or the question could not be put: no solver was asked."]
+        if record.verdict.status != "proved":
             raise Unsupported(f"there is no query: {record.verdict.reason}")
+        body = "(set-logic QF_BV)\n(assert false)\n"
     else:
         query = record.queries[0]
-        said += [f"The script asks for {query.purpose}: unsat proves the claim.", *_legend(query.text)]
+        comment += [f"The script asks for {query.purpose}: unsat proves the claim.", *_legend(query.text)]
         body = query.text
-    return "".join(f"; {line}\n" for line in said) + body + "(check-sat)\n(exit)\n"
+    return "".join(f"; {line}\n" for line in comment) + body + "(check-sat)\n(exit)\n"
 
 
-def _words(record: Record) -> list[str]:
-    asked = record.question
-    said = record.verdict.statement.words() if record.verdict.statement is not None else []
+def _words(record: ProofRecord) -> list[str]:
+    question = record.question
+    lines = record.verdict.statement.words() if record.verdict.statement is not None else []
     for side in ("left", "right"):
-        said += [f"{side.capitalize()}:", *(f"  {line.strip()}" for line in asked[side].strip().splitlines())]
-    return said + [f"{k.capitalize()}: {v}" for k, v in asked.items() if k not in ("left", "right") and v is not None]
+        lines += [f"{side.capitalize()}:", *(f"  {line.strip()}" for line in question[side].strip().splitlines())]
+    return lines + [
+        f"{k.capitalize()}: {v}" for k, v in question.items() if k not in ("left", "right") and v is not None
+    ]
 
 
 def _legend(text: str) -> list[str]:
-    found = ["The constant in.NAME is what the register NAME holds."]
+    lines = ["The constant in.NAME is what the register NAME holds."]
     if "\n(declare-const open." in text:
-        found += [
+        lines += [
             "The constant open.N.ENTRY is a result that PTX leaves open, and open.N.ENTRY.K its operand K: where two"
             " of one freedom have equal operands, they are equal."
         ]
     if "\n(declare-const bits." in text:
-        found += ["The constant bits.T has the bits of the floating-point number T, and any bits of a NaN if T is one."]
-    return found
+        lines += ["The constant bits.T has the bits of the floating-point number T, and any bits of a NaN if T is one."]
+    return lines
 
 
-def ptx_text(record: Record) -> str:
+def ptx_text(record: ProofRecord) -> str:
     """A kernel that shows the counterexample. Raises Unsupported without one."""
-    found = record.verdict.counterexample
-    if found is None:
+    counterexample = record.verdict.counterexample
+    if counterexample is None:
         raise Unsupported(f"there is no counterexample to show: {record.verdict.status}")
-    return witness.kernel(posed(**record.question).sides, found)
+    return witness.kernel(posed(**record.question).sides, counterexample)
 
 
-def certificate(record: Record) -> dict[str, Any]:
+def _certificate_text(record: ProofRecord) -> str:
+    return json.dumps(certificate(record), indent=1, allow_nan=False)
+
+
+def certificate(record: ProofRecord) -> dict[str, Any]:
     """What is needed to check a verdict again, as a value for JSON. Raises Unsupported for a verdict that settles nothing.
 
     >>> from ptxspec.query import records
@@ -169,21 +170,12 @@ def certificate(record: Record) -> dict[str, Any]:
     >>> found["verdict"]["status"], found["question"]["left"]
     ('refuted', 'neg.s32 d, a;')
     """
-    return _certificate(record)
-
-
-def _certificate_text(record: Record) -> str:
-    return json.dumps(_certificate(record), indent=1, allow_nan=False)
-
-
-def _certificate(record: Record) -> dict[str, Any]:
     from ptxspec import __version__
 
     verdict = record.verdict
     if verdict.status not in SETTLED:
-        raise Unsupported(
-            f"a certificate is of a verdict that settles the question: {verdict.status}: {verdict.reason}"
-        )
+        why = "a certificate is of a verdict that settles the question"
+        raise Unsupported(f"{why}: {verdict.status}: {verdict.reason}")
     made: dict[str, Any] = {
         "format": FORMAT,
         "ptxspec": __version__,
@@ -202,15 +194,15 @@ def _claimed(verdict: Verdict) -> dict[str, Any]:
     return {n: strict.plain(v) for n, v in verdict.as_dict().items() if n not in ("reason", "seconds")}
 
 
-def _queries(record: Record) -> list[dict[str, str]]:
+def _queries(record: ProofRecord) -> list[dict[str, str]]:
     """The queries that a certificate has. A proof rests on all that were asked. A counterexample and a run of all inputs stand
     for themselves, and have the first query alone. The first script of a purpose depends on the question alone; those after it
     may depend on a model, which solvers in parallel need not give again."""
-    found: dict[tuple[str, str], str] = {}
+    statuses: dict[tuple[str, str], str] = {}
     for query in record.queries:
-        before = found.get((query.purpose, query.text), UNANSWERED)
-        found[query.purpose, query.text] = query.status if query.status in ANSWERS else before
-    made = [{"purpose": p, "text": t, "status": status} for (p, t), status in found.items()]
+        before = statuses.get((query.purpose, query.text), UNANSWERED)
+        statuses[query.purpose, query.text] = query.status if query.status in ANSWERS else before
+    made = [{"purpose": p, "text": t, "status": status} for (p, t), status in statuses.items()]
     if record.verdict.status in ("refuted", "exhausted"):
         return made[:1]
     if record.solver == "portfolio":
@@ -218,11 +210,11 @@ def _queries(record: Record) -> list[dict[str, str]]:
     return made
 
 
-def _pages(asked: Mapping[str, Any]) -> dict[str, str]:
+def _pages(question: Mapping[str, Any]) -> dict[str, str]:
     """The pages of the instructions of both sides, each with its digest."""
     from ptxspec.base.places import DOCUMENTS
 
-    pages = sorted({step.page for side in posed(**asked).sides for step in side.steps})
+    pages = sorted({step.page for side in posed(**question).sides for step in side.steps})
     return {page: hashlib.sha256((DOCUMENTS / page).read_bytes()).hexdigest() for page in pages}
 
 
@@ -244,30 +236,26 @@ def read(made: Any) -> Certificate:
     if not isinstance(made, dict) or type(made.get("format")) is not int or made["format"] != FORMAT:
         raise ValueError(f"no certificate of format {FORMAT}")
     try:
-        found = strict.fields(made, get_type_hints(Certificate))
-        found["question"] = strict.fields(found["question"], _asked_for(), "question")
-        for i, query in enumerate(found["queries"]):
+        fields = strict.fields(made, get_type_hints(Certificate))
+        hints = {n: kind for n, kind in get_type_hints(prove).items() if n not in (*_NOT_ASKED, "return")}
+        fields["question"] = strict.fields(fields["question"], hints, "question")
+        for i, query in enumerate(fields["queries"]):
             strict.fields(
                 query, {"purpose": str, "text": str, "status": Literal["sat", "unsat", "unanswered"]}, f"queries[{i}]"
             )
-        if not 0 < found["timeout"] <= MOST_SECONDS:
+        if not 0 < fields["timeout"] <= MOST_SECONDS:
             raise ValueError(f"timeout is no number of seconds up to {MOST_SECONDS:.0f}")
-        for page, digest in found["pages"].items():
+        for page, digest in fields["pages"].items():
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(f"pages.{page[:60]} is no digest")
-        if not _VERSION.fullmatch(found["ptxspec"]):
+        if not _VERSION.fullmatch(fields["ptxspec"]):
             raise ValueError("ptxspec is no version")
     except ValueError as why:
         raise ValueError(f"no certificate: {why}") from None
-    return Certificate(**found)
+    return Certificate(**fields)
 
 
-def _asked_for() -> dict[str, Any]:
-    """The arguments of `prove` that are part of a question, with their types."""
-    return {n: kind for n, kind in get_type_hints(prove).items() if n not in (*_NOT_ASKED, "return")}
-
-
-def check(made: Any, timeout: float | None = None) -> Checked:
+def check(made: Any, timeout: float | None = None) -> CertificateCheck:
     """Check a certificate again: all that it says is computed from its question, without any answer that was kept. The
     definitions that there are now have to make the same queries, the solver to answer them alike, and the verdict to be the same,
     of the same statement. Inputs that refute are replayed as they are. Raises ValueError for what is no certificate."""
@@ -281,16 +269,16 @@ def check(made: Any, timeout: float | None = None) -> Checked:
         now = _claimed(again.verdict)
         pages = _pages(given.question)
     except (ValueError, Unsupported, PtxError) as why:
-        return Checked(False, f"the question cannot be put: {why}")
+        return CertificateCheck(False, f"the question cannot be put: {why}")
     statement = tuple(again.verdict.statement.words()) if again.verdict.statement is not None else ()
     notes = [f"it was made by ptxspec {given.ptxspec}"] if given.ptxspec != __version__ else []
 
-    def fails(why: str) -> Checked:
-        return Checked(False, why, tuple(notes), statement)
+    def fails(why: str) -> CertificateCheck:
+        return CertificateCheck(False, why, tuple(notes), statement)
 
-    changed = _changed(given.queries, _queries(again))
-    if changed is not None:
-        return fails(f"the definitions make another query of the question: {changed}")
+    for was, query in zip_longest(given.queries, _queries(again)):
+        if was is None or query is None or (was["purpose"], was["text"]) != (query["purpose"], query["text"]):
+            return fails(f"the definitions make another query of the question: {(query or was)['purpose']}")
     status = given.verdict.get("status")
     if status not in SETTLED or now["status"] != status:
         return fails(f"the verdict was {status}, and is {now['status']} now")
@@ -307,35 +295,21 @@ def check(made: Any, timeout: float | None = None) -> Checked:
         wrong = _unlike(given, now, limit) or ""
     if wrong:
         return fails(f"the certificate says something else: {wrong}")
-    said = f"{status} again, on the same queries, in {time.monotonic() - begun:.1f} s"
-    return Checked(True, said, tuple(notes), statement)
+    summary = f"{status} again, on the same queries, in {time.monotonic() - begun:.1f} s"
+    return CertificateCheck(True, summary, tuple(notes), statement)
 
 
 def _unlike(given: Certificate, now: dict[str, Any], limit: float) -> str:
     """How a refutation differs from what its own inputs give, as the solver may find others; "" if it does not."""
     try:
-        assume = _narrowed(given.question["assume"], given.verdict["counterexample"])
-        narrowed = recorded(**{**given.question, "assume": assume}, timeout=limit, solver=given.solver)
+        parts = [f"({given.question['assume']})"] if given.question["assume"] else []
+        for name, shown in given.verdict["counterexample"]["inputs"].items():
+            value = shown.get("predicate")
+            parts.append(f"{name} == {int(shown['unsigned'])}" if value is None else name if value else f"not {name}")
+        narrowed = recorded(**{**given.question, "assume": " and ".join(parts)}, timeout=limit, solver=given.solver)
     except (ValueError, LookupError, TypeError, AttributeError, Unsupported, PtxError):
         return strict.difference(given.verdict, now, "verdict")
     if narrowed.verdict.status != "refuted":
         return f"its inputs do not refute the claim: the verdict on them is {narrowed.verdict.status}"
     shown = {**now, "counterexample": _claimed(narrowed.verdict)["counterexample"]}
     return strict.difference(given.verdict, shown, "verdict")
-
-
-def _narrowed(assume: str | None, counterexample: Mapping[str, Any]) -> str:
-    """The assumption that the inputs are those of a counterexample."""
-    parts = [f"({assume})"] if assume else []
-    for name, shown in counterexample["inputs"].items():
-        value = shown.get("predicate")
-        parts.append(f"{name} == {int(shown['unsigned'])}" if value is None else name if value else f"not {name}")
-    return " and ".join(parts)
-
-
-def _changed(before: list[Any], now: list[dict[str, str]]) -> str | None:
-    """The purpose of the first query that is another one; None if there is none."""
-    for was, query in zip_longest(before, now):
-        if was is None or query is None or (was["purpose"], was["text"]) != (query["purpose"], query["text"]):
-            return str((query or was)["purpose"])
-    return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.python_code import Script
 from ptxspec.terms.types import Type
@@ -26,10 +26,10 @@ class Scripted(NamedTuple):
     profile: Profile
 
 
-class Repeated:
+class CachedFragment:
     """A fragment, and what is made of it when it is asked again."""
 
-    def __init__(self, fragment: Fragment):
+    def __init__(self, fragment: SymbolicFragment):
         self.fragment = fragment
         #: by the name of a profile, the fragment's evaluation under it
         self._scripts: dict[str, Scripted] = {}
@@ -51,10 +51,10 @@ class Repeated:
         return values
 
     def script(self, profile: str) -> Scripted:
-        found = self._scripts.get(profile)
-        if found is None:
-            found = self._scripts[profile] = _scripted(self.fragment, known_profile(profile))
-        return found
+        script = self._scripts.get(profile)
+        if script is None:
+            script = self._scripts[profile] = _scripted(self.fragment, known_profile(profile))
+        return script
 
 
 @cache
@@ -63,15 +63,15 @@ def known_profile(name: str) -> Profile:
     return Profile(name)
 
 
-def _bounds(fragment: Fragment) -> dict[str, tuple[int, int]] | None:
+def _bounds(fragment: SymbolicFragment) -> dict[str, tuple[int, int]] | None:
     """The least int that each input takes, and the first that it does not; None if one of them is no register of bits."""
-    found = {}
+    bounds = {}
     for name in fragment.inputs:
         type: Type | None = fragment.registers.get(name)
         if type is None or type.kind == "pred":
             return None
-        found[name] = (-(1 << (type.width - 1)), 1 << type.width)
-    return found
+        bounds[name] = (-(1 << (type.width - 1)), 1 << type.width)
+    return bounds
 
 
 class _Choosing(Script):
@@ -90,55 +90,55 @@ class _Choosing(Script):
         return bits
 
 
-def _scripted(fragment: Fragment, profile: Profile) -> Scripted:
+def _scripted(fragment: SymbolicFragment, profile: Profile) -> Scripted:
     words = {name: f"w{k}" for k, name in enumerate(fragment.inputs)}
     script = _Choosing(words.__getitem__, profile)
-    found: list[str] = []
+    values: list[str] = []
     for step in fragment.steps:
         for name, term in step.writes.items():
             value, type = script.value(term), step.types[name]
-            found.append(value if type.kind == "pred" else f"{value} & {(1 << type.width) - 1}")
+            values.append(value if type.kind == "pred" else f"{value} & {(1 << type.width) - 1}")
         if step.holds is not None:
-            found.append(script.value(step.holds))
-    run = script.function(["choose", "note", *words.values()], f"({''.join(f'{v}, ' for v in found)})")
+            values.append(script.value(step.holds))
+    run = script.function(["choose", "note", *words.values()], f"({''.join(f'{v}, ' for v in values)})")
     return Scripted(run, profile)
 
 
-_asked: dict[str, Repeated | None] = {}
+_cached: dict[str, CachedFragment | None] = {}
 _lock = threading.Lock()
 #: held by the thread that reads and compiles a fragment for arrays: others that ask for the same wait, and then have it
 making = threading.RLock()
 
 
-def repeated(text: str) -> Repeated | None:
+def repeated(text: str) -> CachedFragment | None:
     """What is known of a fragment that was asked before; None the first two times."""
-    return _asked.get(text)
+    return _cached.get(text)
 
 
-def asked(text: str, fragment: Fragment) -> Repeated | None:
+def remember(text: str, fragment: SymbolicFragment) -> CachedFragment | None:
     """Note that a fragment is asked. What comes but once leaves its text behind and nothing else: only the second time something
     is made of it."""
     if len(text) > LONGEST or len(fragment.steps) > INSTRUCTIONS:
         return None
-    found = Repeated(fragment) if text in _asked else None
-    _keep(text, found)
-    return found
+    cached = CachedFragment(fragment) if text in _cached else None
+    _keep(text, cached)
+    return cached
 
 
-def asked_for_arrays(text: str) -> Repeated:
+def for_arrays(text: str) -> CachedFragment:
     """The fragment of a text that is to be compiled, of which something is made at once. Raises as read_fragment does."""
     with making:
-        found = _asked.get(text)
-        if found is None:
-            found = Repeated(read_fragment(text))
+        cached = _cached.get(text)
+        if cached is None:
+            cached = CachedFragment(read_fragment(text))
             if len(text) <= LONGEST:
-                _keep(text, found)
-    return found
+                _keep(text, cached)
+    return cached
 
 
-def _keep(text: str, found: Repeated | None) -> None:
+def _keep(text: str, cached: CachedFragment | None) -> None:
     with _lock:
-        _asked.pop(text, None)
-        _asked[text] = found
-        while len(_asked) > MOST:
-            del _asked[next(iter(_asked))]
+        _cached.pop(text, None)
+        _cached[text] = cached
+        while len(_cached) > MOST:
+            del _cached[next(iter(_cached))]

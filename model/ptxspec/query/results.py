@@ -67,18 +67,18 @@ def results(both: Iterable[str], scratch: frozenset[str]) -> list[str]:
     return [n for n in names if _register(n) not in scratch] or names
 
 
-def wanted(both: Iterable[str], asked: Iterable[str]) -> list[str]:
+def wanted(both: Iterable[str], compare: Iterable[str]) -> list[str]:
     """Of the names that both sides write, those that are asked for; a register of a warp is one of all lanes, and a buffer
     all its bytes. Raises ValueError for one that is not among them."""
-    names, found = list(both), dict[str, None]()
-    for one in asked:
-        own = [n for n in names if one in (ALL, n, _register(n))]
-        if not own:
+    names, compared = list(both), dict[str, None]()
+    for name in compare:
+        matching = [n for n in names if name in (ALL, n, _register(n))]
+        if not matching:
             raise ValueError(
-                f"{one} is not compared: both sides have to write it; they write {', '.join(names) or 'nothing'}"
+                f"{name} is not compared: both sides have to write it; they write {', '.join(names) or 'nothing'}"
             )
-        found.update(dict.fromkeys(own))
-    return list(found)
+        compared.update(dict.fromkeys(matching))
+    return list(compared)
 
 
 def _register(name: str) -> str:
@@ -88,9 +88,7 @@ def _register(name: str) -> str:
 
 def is_open_nan(freedom: Any) -> bool:
     """Whether a result that PTX leaves open may be any NaN of its format."""
-    return freedom.attrs[4] is not None and freedom.attrs[4] is contracts.floating_point().NANS.get(
-        freedom.attrs[3].name
-    )
+    return freedom.attrs[4] is not None and freedom.attrs[4] is contracts.floating_point.NANS.get(freedom.attrs[3].name)
 
 
 def unequal(x: Any, y: Any, type: Type) -> Bool:
@@ -104,23 +102,19 @@ def unequal_with_any_nan(x: Any, y: Any, type: Type) -> Bool:
     """That two results differ, where one open NaN is as good as another: each element by itself, if they are packed."""
     if type.kind == "pred" or not any(map(is_open_nan, freedoms_in(x, y))):
         return unequal(x, y, type)
-    found: Any = FALSE
-    for own, its, width in _elements(x, y, type):
-        (left, here), (right, there) = _without_nan(own, width, DEPTH), _without_nan(its, width, DEPTH)
-        # an open NaN beside a result that is none differs from it by its bits: those that a counterexample shows
-        mixed, bits = here != there, low_bits(own, width) != low_bits(its, width)
-        found = found | (mixed & bits) | (~mixed & (low_bits(left, width) != low_bits(right, width)))
-    return truth(found)
-
-
-def _elements(x: Any, y: Any, type: Type) -> list[tuple[Any, Any, int]]:
-    """The elements of two results with their width, or the results themselves where they cannot be taken apart."""
-    if type.elements > 1:
+    elements = [(x, y, type.width)]
+    if type.elements > 1:  # the elements, where they can be taken apart
         width = type.element_step
         parts = [_parts(v, width, type.elements) for v in (x, y)]
-        if all(p is not None for p in parts):
-            return [(a, b, width) for a, b in zip(*parts, strict=True)]
-    return [(x, y, type.width)]
+        if parts[0] is not None and parts[1] is not None:
+            elements = [(a, b, width) for a, b in zip(*parts, strict=True)]
+    differ: Any = FALSE
+    for a, b, width in elements:
+        (left, here), (right, there) = _without_nan(a, width, DEPTH), _without_nan(b, width, DEPTH)
+        # an open NaN beside a result that is none differs from it by its bits: those that a counterexample shows
+        mixed, bits = here != there, low_bits(a, width) != low_bits(b, width)
+        differ = differ | (mixed & bits) | (~mixed & (low_bits(left, width) != low_bits(right, width)))
+    return truth(differ)
 
 
 def _parts(term: Any, width: int, count: int) -> list[Any] | None:
@@ -131,12 +125,12 @@ def _parts(term: Any, width: int, count: int) -> list[Any] | None:
         parts = [_parts(way, width, count) for way in ways]
         if parts[0] is None and parts[1] is None:
             return None
-        one, other = (
-            own or [low_bits(way >> (i * width), width) for i in range(count)]
-            for own, way in zip(parts, ways, strict=True)
+        first, second = (
+            elements_of or [low_bits(way >> (i * width), width) for i in range(count)]
+            for elements_of, way in zip(parts, ways, strict=True)
         )
-        return [select(condition, a, b) for a, b in zip(one, other, strict=True)]
-    found: list[Any] = [None] * count
+        return [select(condition, a, b) for a, b in zip(first, second, strict=True)]
+    elements: list[Any] = [None] * count
     stack = [term]
     while stack:
         t = stack.pop()
@@ -151,10 +145,10 @@ def _parts(term: Any, width: int, count: int) -> list[Any] | None:
                 return None
         if t.op == "const" and t.attrs[0] == 0:
             continue
-        if place >= count or found[place] is not None or not 0 <= value.lo <= value.hi < 1 << width:
+        if place >= count or elements[place] is not None or not 0 <= value.lo <= value.hi < 1 << width:
             return None
-        found[place] = value
-    return [constant(0) if v is None else v for v in found]
+        elements[place] = value
+    return [constant(0) if v is None else v for v in elements]
 
 
 def _without_nan(term: Any, width: int, depth: int) -> tuple[Any, Bool]:
@@ -169,6 +163,6 @@ def _without_nan(term: Any, width: int, depth: int) -> tuple[Any, Bool]:
             return term, FALSE
         return select(condition, x, y), truth((condition & here) | (~condition & there))
     if term.op == "low" and term.attrs[0] >= width:
-        found, here = _without_nan(term.args[0], width, depth)
-        return (term, FALSE) if here is FALSE else (low_bits(found, term.attrs[0]), here)
+        rest, here = _without_nan(term.args[0], width, depth)
+        return (term, FALSE) if here is FALSE else (low_bits(rest, term.attrs[0]), here)
     return term, FALSE

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.base.options import Contraction, Nan, Relation
-from ptxspec.query.ranges import grouped, short, shortened
 from ptxspec.query.results import is_open_nan
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.vocabulary import NUMBERED, Approximation, freedoms_in
 
 if TYPE_CHECKING:
-    from ptxspec.query.questions import Question
+    from ptxspec.query.questions import Goal
 
 _CLAIMS = {
     "equal": "both sides leave the same in {results}",
@@ -52,11 +53,11 @@ class Statement(NamedTuple):
         if self.inputs:
             such = f" such that {self.assume}" if self.assume else ""
             claim = f"for all values of {_listed(self.inputs, most)}{such}, {claim}"
-        found = [claim[0].upper() + claim[1:] + "."]
+        sentences = [claim[0].upper() + claim[1:] + "."]
         if self.contract == "all":
-            found.append("Every product and sum that may be contracted is contracted.")
-        found.append(f"Profile: {_sides(self.profiles)}. Text: {_sides(self.editions)}.")
-        return found + (list(self.notes) if most is None else [short(note) for note in self.notes])
+            sentences.append("Every product and sum that may be contracted is contracted.")
+        sentences.append(f"Profile: {_sides(self.profiles)}. Text: {_sides(self.editions)}.")
+        return sentences + (list(self.notes) if most is None else [short(note) for note in self.notes])
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, and `words`, for JSON.
@@ -68,87 +69,73 @@ class Statement(NamedTuple):
         return {**self._asdict(), **lists, "words": self.words()}
 
 
-def stated(asked: Question, relation: Relation) -> Statement:
+def stated(goal: Goal, relation: Relation) -> Statement:
     """What a question claims."""
-    read, types = dict.fromkeys((*asked.sides[0].inputs, *asked.sides[1].inputs)), asked.taken
-    editions = (_edition(asked.sides[0].epoch), _edition(asked.sides[1].epoch))
+    read, types = dict.fromkeys((*goal.sides[0].inputs, *goal.sides[1].inputs)), goal.taken
+    editions = (_edition(goal.sides[0].epoch), _edition(goal.sides[1].epoch))
     return Statement(
         relation,
         {n: str(types[n]) for n in read},
-        {n: str(t) for n, t in asked.compared.items()},
-        asked.assume,
-        asked.profiles,
+        {n: str(t) for n, t in goal.compared.items()},
+        goal.assume,
+        goal.profiles,
         editions,
-        asked.how.contract,
-        asked.how.nan,
-        tuple(_notes(asked, relation)),
+        goal.how.contract,
+        goal.how.nan,
+        tuple(_notes(goal, relation)),
     )
 
 
-def _notes(asked: Question, relation: Relation) -> list[str]:
+def _notes(goal: Goal, relation: Relation) -> list[str]:
     """What a reader might take for granted."""
-    found = list(dict.fromkeys(note for side in asked.sides for note in side.notes))
-    one, other = asked.sides
-    for side, which, its in ((one, "left", other), (other, "right", one)):
-        alone = [n for n in side.outputs if n not in its.outputs]
+    notes = list(dict.fromkeys(note for side in goal.sides for note in side.notes))
+    left, right = goal.sides
+    for side, which, others in ((left, "left", right), (right, "right", left)):
+        alone = [n for n in side.outputs if n not in others.outputs]
         if alone:
-            found.append(f"Not compared, since the {which} side alone writes it: {', '.join(grouped(alone))}.")
-        alone = [n for n in side.inputs if n not in its.inputs]
+            notes.append(f"Not compared, since the {which} side alone writes it: {', '.join(grouped(alone))}.")
+        alone = [n for n in side.inputs if n not in others.inputs]
         if alone:
-            found.append(f"Read by the {which} side alone: {', '.join(grouped(alone))}.")
-    both = [n for n in one.outputs if n in other.outputs and n not in asked.compared]
-    if both and asked.how.compare is None:
-        found.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
+            notes.append(f"Read by the {which} side alone: {', '.join(grouped(alone))}.")
+    both = [n for n in left.outputs if n in right.outputs and n not in goal.compared]
+    if both and goal.how.compare is None:
+        notes.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
     elif both:
-        found.append(f"Not compared, since the question does not name it: {', '.join(grouped(both))}.")
-    return found + _on_unwritten(asked, relation) + _on_freedoms(asked, relation)
-
-
-def _on_unwritten(asked: Question, relation: Relation) -> list[str]:
-    """What is taken of registers and memory that are read before they are written."""
-    names = [grouped(n for n in side.unwritten if n not in side.idle) for side in asked.sides]
-    if relation == "equal":
-        both = list(dict.fromkeys(names[0] + names[1]))
-        said = (
-            f"Read before it is written: {', '.join(both)}. It holds any value, the same on both sides under one name."
-        )
-        return [said] if both else []
-    found = []
-    for own, which, what in zip(names, ("left", "right"), ("what it needs", "any value"), strict=True):
-        if own:
-            found.append(f"Read by the {which} side before it is written: {', '.join(own)}. There it finds {what}.")
-    return found
-
-
-def _on_freedoms(asked: Question, relation: Relation) -> list[str]:
-    """How results that PTX leaves open are compared."""
-    idle = {id(side.unwritten[name]) for side in asked.sides for name in side.idle}
-    left, right = (freedoms_in(*finals.values()) for finals in asked.finals)
-    open_still = [freedom for freedom in left + right if id(freedom) not in idle]
+        notes.append(f"Not compared, since the question does not name it: {', '.join(grouped(both))}.")
+    # registers and memory that are read before they are written
+    unwritten = [grouped(n for n in side.unwritten if n not in side.idle) for side in goal.sides]
+    names = ", ".join(dict.fromkeys(unwritten[0] + unwritten[1]))
+    if relation == "equal" and names:
+        notes.append(f"Read before it is written: {names}. It holds any value, the same on both sides under one name.")
+    elif names:
+        for listed, which, what in zip(unwritten, ("left", "right"), ("what it needs", "any value"), strict=True):
+            if listed:
+                names = ", ".join(listed)
+                notes.append(f"Read by the {which} side before it is written: {names}. There it finds {what}.")
+    # results that PTX leaves open
+    idle = {id(side.unwritten[name]) for side in goal.sides for name in side.idle}
+    freedoms = [freedom for finals in goal.finals for freedom in freedoms_in(*finals.values())]
+    open_still = [freedom for freedom in freedoms if id(freedom) not in idle]
     if not open_still:
-        return []
+        return notes
     entries = ", ".join(sorted({f.attrs[0] for f in open_still}))
-    found = [f"Open in PTX, and chosen by no profile: {entries}."]
+    notes.append(f"Open in PTX, and chosen by no profile: {entries}.")
     if relation == "equal":
-        found.append("Both sides are on one machine, which makes equal choices for equal operands.")
+        notes.append("Both sides are on one machine, which makes equal choices for equal operands.")
     else:
-        found.append("Each side makes its choices by itself, in one execution equal ones for equal operands.")
+        notes.append("Each side makes its choices by itself, in one execution equal ones for equal operands.")
     if any(f.attrs[6] == NUMBERED for f in open_still):
         by = ", ".join(sorted({f.attrs[0] for f in open_still if f.attrs[6] == NUMBERED}))
         alike = ", on both sides alike" if relation == "equal" else ""
-        found.append(f"Each execution chooses by itself{alike}: {by}.")
+        notes.append(f"Each execution chooses by itself{alike}: {by}.")
     if any(f.attrs[0] == "contraction" for f in open_still):
-        found.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
+        notes.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
     if relation == "equal" and any(map(is_open_nan, open_still)):
-        said = (
-            "An open NaN equals any other" if asked.how.nan == "any" else "Open NaNs are compared with their payloads"
-        )
-        found.append(
-            f"{said}; what is computed from its bits counts with its bits." if asked.how.nan == "any" else f"{said}."
-        )
+        any_nan = "An open NaN equals any other; what is computed from its bits counts with its bits."
+        notes.append(any_nan if goal.how.nan == "any" else "Open NaNs are compared with their payloads.")
     if any(isinstance(f.attrs[4], Approximation) for f in open_still):
-        found.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
-    return found
+        notes.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
+    return notes
 
 
 def _edition(epoch: Epoch | None) -> str:
@@ -165,6 +152,49 @@ def _sides(both: tuple[str, str]) -> str:
 
 def _listed(names: dict[str, str], most: int | None) -> str:
     by_type = itertools.groupby(names, key=lambda name: names[name])
-    shown = [f"{name} ({type})" for type, those in by_type for name in grouped(those)]
-    shown = shortened(shown, most)
+    shown = shortened([f"{name} ({type})" for type, those in by_type for name in grouped(those)], most)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+#: the names of a list that are told in short
+MOST = 8
+#: a note with a list of names: what comes before them, they, and what follows
+_LIST = re.compile(r"(.*?: )(.*?)(\.(?: [A-Z].*)?)")
+
+_NUMBERED = re.compile(r"(.+)\[(\d+)\]")
+
+
+def grouped(names: Iterable[str]) -> list[str]:
+    """Names with those of bytes, or lanes, whose numbers follow one another as one: `p[4..7]`."""
+    numbers: dict[str, list[int]] = {}
+    others: list[str] = []
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            others.append(name)
+        else:
+            numbers.setdefault(match[1], []).append(int(match[2]))
+    for of, those in numbers.items():
+        those = sorted(those)
+        for _, run in itertools.groupby(enumerate(those), key=lambda pair: pair[1] - pair[0]):
+            ends = [number for _, number in run]
+            others.append(f"{of}[{ends[0]}]" if len(ends) == 1 else f"{of}[{ends[0]}..{ends[-1]}]")
+    return others
+
+
+def shortened(names: list[str], most: int | None) -> list[str]:
+    """The first `most` names, and how many there are besides; all of them, if one more is not worth a word."""
+    if most is None or len(names) <= most + 1:
+        return names
+    return [*names[:most], f"{len(names) - most} more"]
+
+
+def short(note: str) -> str:
+    """A note whose list of names is not longer than is read at a glance."""
+    match = _LIST.fullmatch(note)
+    if match is None:
+        return note
+    before, names, behind = match.groups()
+    listed = names.split(", ")
+    kept = shortened(listed, MOST)
+    return note if kept is listed else f"{before}{', '.join(kept[:-1])} and {kept[-1]}{behind}"

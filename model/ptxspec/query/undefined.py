@@ -17,48 +17,48 @@ def reached(terms: Iterable[Any], wanted: Callable[[Any], bool] | None = None) -
     of: of a selection only the side that is taken counts, and of a condition only what decides it, read from left to right."""
     roots = list(terms)
     chosen = wanted or (lambda freedom: freedom.attrs[2] == UNDEFINED)
-    found: Any = truth(False)
+    condition: Any = truth(False)
     freedoms = [f for f in freedoms_in(*roots) if chosen(f)]
     if freedoms:
         needs = needed(roots)
         for freedom in freedoms:
-            found = found | needs.get(id(freedom), truth(False))
-    return truth(found)
+            condition = condition | needs.get(id(freedom), truth(False))
+    return truth(condition)
 
 
 def needed(terms: Iterable[Any]) -> dict[int, Any]:
     """Under which condition each term below some terms counts, by its id."""
     roots = list(terms)
-    found: dict[int, Any] = {id(t): truth(True) for t in roots}
+    conditions: dict[int, Any] = {id(t): truth(True) for t in roots}
     for term in reversed(_below_first(roots)):
-        here = found[id(term)]
+        here = conditions[id(term)]
         for part, when in _parts(term, here):
-            found[id(part)] = found.get(id(part), truth(False)) | when
-    return found
+            conditions[id(part)] = conditions.get(id(part), truth(False)) | when
+    return conditions
 
 
 def _parts(term: Any, here: Bool) -> list[tuple[Any, Bool]]:
     """What a term is made of, and when each part is needed, if the term is needed `here`."""
     if term.op == "select":
-        condition, one, other = term.args
-        return [(condition, here), (one, here & condition), (other, here & ~condition)]
+        condition, then, otherwise = term.args
+        return [(condition, here), (then, here & condition), (otherwise, here & ~condition)]
     if term.op in ("all", "any"):
-        first, second = term.args
-        return [(first, here), (second, here & (first if term.op == "all" else ~first))]
+        left, right = term.args
+        return [(left, here), (right, here & (left if term.op == "all" else ~left))]
     return [(part, here) for part in term.args]
 
 
 def _below_first(roots: list[Any]) -> list[Any]:
     """All terms below some, each once, and behind all that it is made of."""
-    found: list[Any] = []
+    order: list[Any] = []
     seen: set[int] = set()
     stack = [(root, False) for root in roots]
     while stack:
         term, done = stack.pop()
         if done:
-            found.append(term)
+            order.append(term)
         elif id(term) not in seen:
             seen.add(id(term))
             stack.append((term, True))
             stack += [(part, False) for part in term.args]
-    return found
+    return order

@@ -199,9 +199,9 @@ class Verdict(NamedTuple):
         >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").as_dict()["status"]
         'proved'
         """
-        found: dict[str, Any] = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
+        fields: dict[str, Any] = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
         if self.counterexample is not None:
-            found["counterexample"] = self.counterexample.as_dict()
+            fields["counterexample"] = self.counterexample.as_dict()
         if self.statement is not None:
-            found["statement"] = self.statement.as_dict()
-        return found
+            fields["statement"] = self.statement.as_dict()
+        return fields

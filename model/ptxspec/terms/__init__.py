@@ -48,7 +48,7 @@ from ptxspec.terms.availability import (
     removed,
 )
 from ptxspec.terms.changes import settled
-from ptxspec.terms.core import Bool, Int, TermError, integer
+from ptxspec.terms.core import Bool, Int, Integer, TermError, integer
 from ptxspec.terms.definitions import (
     Definition,
     bounds_constants,
@@ -167,6 +167,7 @@ __all__ = [
     "Demand",
     "Image",
     "Int",
+    "Integer",
     "Location",
     "Order",
     "Proxy",

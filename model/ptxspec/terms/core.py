@@ -273,6 +273,10 @@ class Int(Term):
     __truediv__ = __mod__ = __floordiv__
 
 
+#: integers in a function's signature that are all terms, or all Python's own
+Integer = TypeVar("Integer", Int, int)
+
+
 class Bool(Term):
     """A truth value. Combine with & | ^ ~, compare with == and !=."""
 

@@ -129,6 +129,10 @@ class Profile:
             return integer(unchosen(freedom))
         return low_bits(integer(choice(type, *operands_of(freedom))), width)
 
+    def settled(self, freedom: Any) -> Any:
+        """The chosen bits as a term; the freedom itself, if the profile leaves the result open."""
+        return self.term(freedom) if self.chooses(freedom) else freedom
+
     def chooses(self, freedom: Any) -> bool:
         """Whether the result is settled: by the profile's choice, or because it is documented."""
         return freedom.attrs[2] == DEVIATION or freedom.attrs[0] in self._choices

@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxspec.base.options import Engine
 from ptxspec.evidence.kernels.cases import FILL, PROFILE
-from ptxspec.query.bounds import farthest_pattern
+from ptxspec.query.replaying import farthest_pattern
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare.kernel_runs import load
 from ptxspec_workshop.fuzz.cases import Case

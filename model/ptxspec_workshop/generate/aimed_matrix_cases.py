@@ -49,7 +49,7 @@ AIMS: tuple[tuple[Aim, Aim], ...] = (
 
 def _numbers(type: Type, aim: Aim, rng: np.random.Generator, count: int) -> np.ndarray:
     """So many numbers of a type, as bits."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     fraction, bias = page.precision(type) - 1, page.bias(type)
     exponents = rng.integers(aim.least, aim.most + 1, count)
     kept = fraction - min(aim.bits, 7)
@@ -126,7 +126,7 @@ def aims(form: Form) -> bool:
         factor.is_float
         and 16 <= factor.width <= 32
         and types["c"].width == 32
-        and (contracts.floating_point().exponent_bits(factor) == EXPONENT_BITS)
+        and (contracts.floating_point.exponent_bits(factor) == EXPONENT_BITS)
     )
 
 

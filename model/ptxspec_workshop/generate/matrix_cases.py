@@ -43,7 +43,7 @@ def asks(form: Form) -> bool:
 
 def on_tiles(form: Form) -> bool:
     """Whether the form is about tiles, which have kernels of their own."""
-    return form.syntax.opcode == contracts.tiles().OPCODE
+    return form.syntax.opcode == contracts.tiles.OPCODE
 
 
 def moves(form: Form) -> bool:
@@ -74,7 +74,7 @@ def _floats(
     type: Type, rng: np.random.Generator, count: int, fields: tuple[int, int], zeros: float = 0.0
 ) -> np.ndarray:
     """Numbers whose exponent fields lie between two, some of them zeros."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     fraction = page.precision(type) - 1
     least, most = (max(0, min(field, (1 << page.exponent_bits(type)) - 1)) for field in fields)
     sign = rng.integers(0, 2, count, np.uint64) << np.uint64(type.width - 1)
@@ -85,12 +85,12 @@ def _floats(
 
 
 def _alike(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
-    middle = contracts.floating_point().bias(type)
+    middle = contracts.floating_point.bias(type)
     return _floats(type, rng, count, (middle - 2, middle + 2), 0.1)
 
 
 def _any_size(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
-    return _floats(type, rng, count, (0, (1 << contracts.floating_point().exponent_bits(type)) - 2))
+    return _floats(type, rng, count, (0, (1 << contracts.floating_point.exponent_bits(type)) - 2))
 
 
 def _few(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -102,7 +102,7 @@ def _few(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
 
 def _powers(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
     """Powers of two, and the numbers before them, up to 40 places apart."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     fraction = page.precision(type) - 1
     found = _floats(type, rng, count, (page.bias(type) - 20, page.bias(type) + 20))
     ones = rng.random(count) < 0.5
@@ -115,7 +115,7 @@ def _tiny(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _huge(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
-    top = (1 << contracts.floating_point().exponent_bits(type)) - 2
+    top = (1 << contracts.floating_point.exponent_bits(type)) - 2
     return _floats(type, rng, count, (top - 2, top), 0.3)
 
 
@@ -126,9 +126,9 @@ def _zeros_beside(type: Type, rng: np.random.Generator, count: int) -> np.ndarra
 
 def _specials(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
     """One infinity or NaN in sixteen, or none."""
-    top = (1 << contracts.floating_point().exponent_bits(type)) - 1
+    top = (1 << contracts.floating_point.exponent_bits(type)) - 1
     special = _floats(type, rng, count, (top, top))
-    fraction = np.uint64((1 << contracts.floating_point().precision(type) - 1) - 1)
+    fraction = np.uint64((1 << contracts.floating_point.precision(type) - 1) - 1)
     special = np.where(rng.random(count) < 0.6, special & ~fraction, special)
     found: np.ndarray = np.where(rng.random(count) < 0.06, special, _alike(type, rng, count))
     return found

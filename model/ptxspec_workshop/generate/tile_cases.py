@@ -221,7 +221,7 @@ class TileMoveCase(NamedTuple):
 
     def _memory(self) -> tuple[str, list[str]]:
         """The register with the address of the warp's memory, and what fills it."""
-        page, modifiers = contracts.tiles(), self.form.modifiers
+        page, modifiers = contracts.tiles, self.form.modifiers
         matrix, type = str(modifiers.get("matrix", "c")), modifiers["type"]
         usual = page.usual_stride(matrix, page.shape_of(str(modifiers["shape"])), str(modifiers["layout"]))
         gap = GAP * 8 // type.width

@@ -15,7 +15,7 @@ from ptxspec import __version__
 from ptxspec.evidence import ledger
 from ptxspec.evidence.precomputed import COLUMNS, FILE, answers, digest, key, key_of_law
 from ptxspec.language.forms import registry
-from ptxspec.query import identities, invariants, laws
+from ptxspec.query import identities, laws
 from ptxspec_workshop.disputes import known_before
 
 
@@ -30,7 +30,7 @@ def write() -> str:
     verdicts: dict[str, Any] = {
         key(c): _brief(v) for c in identities.load_all() if (v := identities.kept(c)) is not None
     }
-    verdicts |= {key_of_law(c): v for c in invariants.load_all() if (v := laws.kept(c, definitions)) is not None}
+    verdicts |= {key_of_law(c): v for c in laws.load_all() if (v := laws.kept(c, definitions)) is not None}
     verdicts |= known_before.computed()
     facts = {"version": __version__, "date": datetime.date.today().isoformat(), "programs": ledger.versions()}
     # within a verdict operands stay in the order in which they are shown

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.query.identities import Identity, load_all
-from ptxspec.query.paths.asking import beyond
 from ptxspec.query.questions import ask
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.types import Type
@@ -57,7 +56,7 @@ def asked(claim: Identity) -> Asked:
 
     finals = {n: (final(put.finals[0][n], t), final(put.finals[1][n], t)) for n, t in put.compared.items()}
     finals[UNDEFINED] = first.faults, second.faults
-    given = put.given & ~beyond(put.sides) & first.stepped & second.stepped
+    given = put.given & put.followed
     return Asked(put.inputs.types, given, finals)
 
 

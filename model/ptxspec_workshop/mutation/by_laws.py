@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec.evidence.kernels.operand_rows import rows
-from ptxspec.query.invariants import formula, load_all
+from ptxspec.query.laws import formula, load_all
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate

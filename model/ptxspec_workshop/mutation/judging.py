@@ -160,12 +160,12 @@ def _without_claims(mutant: Mutant, triples: Sequence[tuple[Case, Leaves, Leaves
 
 
 def _few(forms: Sequence[Form], hint: Hint) -> list[Form]:
-    """Some of the forms, of each definition as many; the one that told the last time first."""
-    by_definition: dict[Any, list[Form]] = {}
+    """Some of the forms, of each definition and opcode as many; the one that told the last time first."""
+    groups: dict[Any, list[Form]] = {}
     for form in forms:
-        by_definition.setdefault(form.definition, []).append(form)
-    most = max(4, FORMS // max(1, len(by_definition)))
-    few = [form for own in by_definition.values() for form in some(own, most)]
+        groups.setdefault((form.definition, form.syntax.opcode), []).append(form)
+    most = max(4, FORMS // max(1, len(groups)))
+    few = [form for own in groups.values() for form in some(own, most)]
     return sorted(few, key=lambda form: str(form) != hint.name)
 
 

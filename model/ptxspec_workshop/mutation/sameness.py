@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.kernels.signatures import inputs_of
-from ptxspec.query.solvers import Answer, solve
+from ptxspec.query.solvers import SolverAnswer, solve
 from ptxspec.terms.core import Bool, Term, truth
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
@@ -145,7 +145,7 @@ def by_solver(pairs: Iterable[Pair]) -> Difference | bool | None:
     return True
 
 
-def _replayed(pair: Pair, answer: Answer) -> Difference | None:
+def _replayed(pair: Pair, answer: SolverAnswer) -> Difference | None:
     """The solver's operands, where the exact interpretation finds a difference too."""
 
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:

@@ -86,7 +86,7 @@ def contents(module: Module, images: Images) -> dict[tuple[str, Type, bool], lis
 
 def variables(module: Module) -> list[Place]:
     """The variables that a host may read."""
-    spaces = contracts.state_spaces().SPACES
+    spaces = contracts.state_spaces.SPACES
     places = module.checked.places.values()
     return [
         p for p in places if p.space in spaces and spaces[p.space].initialized and not p.opaque and "@" not in p.name

@@ -67,6 +67,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", machine_readable.write)
     app.connect("build-finished", layout.share_icons)
     app.connect("build-finished", layout.drop_source_maps)
+    app.connect("build-finished", instruction_page.redirect)
     app.connect("build-finished", layout.minify)
     app.add_css_file("ptxspec.css")
     app.add_js_file("tabs.js", loading_method="defer")

@@ -141,7 +141,7 @@ def _entries(root: Path) -> dict[str, str]:
 
 def unknown(edition: Edition) -> list[str]:
     """The versions and targets at which an edition begins or ends and that there are not."""
-    page = contracts.directives()
+    page = contracts.directives
     versions = [f"PTX ISA {shown(v)}" for v in edition.versions if v[1] > page.VERSIONS.get(v[0], -1)]
     return versions + [f"sm_{t}" for t in edition.targets if f"sm_{t}" not in page.TARGETS]
 

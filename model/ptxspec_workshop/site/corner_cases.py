@@ -37,7 +37,7 @@ _CANDIDATES, _ENOUGH = 320, 6
 _MOST_EDGES = 1 << 17
 #: what a row is worth that brings about a first event of a kind; a condition's first outcome counts 1
 _WEIGHTS = {"result": 12, "overflow": 12, "value": 2, "new": 3}
-#: forms of one definition that are shown, and of a page
+#: forms of one definition that are shown, and of a page, twice as many of a page of several opcodes
 _FORMS, _FORMS_OF_PAGE = 3, 8
 
 
@@ -358,14 +358,20 @@ def asked_for(lines: Sequence[str], candidates: Sequence[Form]) -> dict[str, tup
 
 
 def markdown(module: str, lines: Sequence[str], register: dict[str, Entry]) -> str:
-    """The tables of a page: its definitions' representative forms, then the rows that the page asks for."""
+    """The tables of a page: representative forms of each of its definitions and opcodes, then the rows that the page asks for."""
     asked = asked_for(lines, forms(module))
     shown: dict[str, Form] = {}
-    groups = [[f for f in forms(module) if f.definition is d and is_pure(f)] for d in definitions(module)]
+    own_opcodes = dict.fromkeys(f.syntax.opcode for f in sorted(forms(module), key=lambda f: f.syntax.line))
+    groups = [
+        [f for f in forms(module) if f.definition is d and f.syntax.opcode == opcode and is_pure(f)]
+        for d in definitions(module)
+        for opcode in own_opcodes
+    ]
     groups = [g for g in groups if g and not all(map(is_copy, g))] or [g for g in groups if g]
-    most = max(1, min(_FORMS, _FORMS_OF_PAGE // max(1, len(groups))))
+    of_page = _FORMS_OF_PAGE * min(2, len(own_opcodes))
+    most = max(1, min(_FORMS, of_page // max(1, len(groups))))
     for own in groups:
-        wanted = {name: form for name, (form, _) in asked.items() if form.definition is own[0].definition}
+        wanted = {name: form for name, (form, _) in asked.items() if form in own}
         shown |= wanted or {str(f): f for f in representatives(own, most)}
     shown |= {name: form for name, (form, _) in asked.items() if name not in shown}
     if not shown:

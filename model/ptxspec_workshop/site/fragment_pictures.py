@@ -29,7 +29,7 @@ class Matrix(NamedTuple):
 
 def markdown(word: str, factors: str, sums: str) -> str:
     """A picture of the fragments A, B and C of a shape, with what it shows in words."""
-    page = contracts.fragments()
+    page = contracts.fragments
     shape, of_factors, of_sums = page.shape_of(word), TYPES[factors], TYPES[sums]
     matrices = (
         Matrix("A", shape.m, shape.k, lambda i, j: page.place_in_a(shape, of_factors, i, j)),
@@ -41,12 +41,13 @@ def markdown(word: str, factors: str, sums: str) -> str:
 
 def markdown_of_tiles(word: str, factors: str, sums: str) -> str:
     """The same of tiles."""
-    page = contracts.tiles()
+    page = contracts.tiles
     shape = page.shape_of(word)
     matrices = []
     for name, matrix, type in (("A", "a", factors), ("B", "b", factors), ("C and D", "c", sums)):
         place = partial(page.place_in_tile, matrix, shape, TYPES[type])
-        matrices.append(Matrix(name, *page.rows_and_columns(matrix, shape), place))
+        rows, columns = page.rows_and_columns(matrix, shape)
+        matrices.append(Matrix(name, rows, columns, place))
     return _drawn(matrices, *_of_shape(f"{word}, with elements of {factors} and {sums}"))
 
 
@@ -59,7 +60,7 @@ def _of_shape(what: str) -> tuple[str, str]:
 
 def scales(word: str) -> str:
     """A picture of the scales of A and of B in so many blocks, where all selectors are zero."""
-    page, blocks = contracts.scales(), int(word)
+    page, blocks = contracts.scales, int(word)
     matrices = (
         Matrix("scales of A", 16, blocks, lambda i, j: page.place_of_row(i, j, 0, 0)),
         Matrix("scales of B", blocks, 8, lambda i, j: page.place_of_column(j, i, 0, 0)),

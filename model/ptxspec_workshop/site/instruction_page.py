@@ -4,12 +4,14 @@ of operands and modifiers, the rules of availability behind a line that opens th
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 
 from ptxspec.pages import syntax_summary
 from ptxspec_workshop.site import availability_table, operand_table, pages
+from ptxspec_workshop.site.finding.things import instruction_pages
 from ptxspec_workshop.site.nodes import Details
 
 if TYPE_CHECKING:
@@ -108,6 +110,32 @@ def _before(section: nodes.section, other: nodes.section) -> None:
         other.parent.insert(other.parent.index(other), section)
 
 
+def redirect(app: Sphinx, error: Exception | None) -> None:
+    """Give each opcode of a page of several an address of its own, which leads to that page: `video/vadd4.html`."""
+    if error is not None or app.builder.format != "html":
+        return
+    known = set(app.env.found_docs)
+    for opcode, documents in instruction_pages().items():
+        for document in documents:
+            folder, _, name = document.rpartition("/")
+            if (
+                document in known
+                and f"{folder}/{opcode}" not in known
+                and len(pages.opcodes(pages.module_of(document))) > 1
+            ):
+                path = Path(app.outdir, folder, f"{opcode}.html")
+                path.write_text(_REDIRECTION.format(opcode=opcode, page=f"{name}.html"), "utf-8")
+
+
+#: a page that leads to another one, to the same place on it
+_REDIRECTION = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{opcode}</title>
+<script>location.replace("{page}" + location.hash)</script>
+<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript>
+</head><body><p><a href="{page}">The page of {opcode}</a></p></body></html>
+"""
+
+
 def badges(module: str) -> nodes.paragraph:
     """Since when the first form of a page exists, and since when all do: links to what says it of each form."""
     first, last = availability_table.earliest(module), availability_table.latest(module)
@@ -131,7 +159,7 @@ def _shorten(section: nodes.section, module: str) -> None:
     lines = availability_table.lines(module)
     rest = [child for child in section.children if not isinstance(child, nodes.title)]
     own = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
-    scattered = own < syntax_summary.fences(lines) and len(lines) >= syntax_summary.FEWEST_LINES
+    scattered = own < len(pages.fences(module, "syntax")) and len(lines) >= syntax_summary.FEWEST_LINES
     if not scattered and not syntax_summary.helps(lines):
         return
     shown = syntax_summary.text(lines)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ptxspec.evidence import precomputed
 from ptxspec.query import identities, laws
-from ptxspec.query.invariants import check, load_all
+from ptxspec.query.laws import check, load_all
 from ptxspec.terms.steps import Claim
 from ptxspec_workshop.site import evidence_section, pages
 from ptxspec_workshop.site.pages import code, gap, table

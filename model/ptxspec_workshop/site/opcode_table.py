@@ -17,7 +17,7 @@ def markdown() -> str:
 
 
 def _newest() -> str:
-    versions = contracts.directives().VERSIONS
+    versions = contracts.directives.VERSIONS
     return f"{max(versions)}.{versions[max(versions)]}"
 
 

@@ -64,8 +64,8 @@ def rows(definition: Definition, own: list[Form]) -> list[Row]:
         told = [_taken(definition, name)]
         told += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
         told += ["may be left out"] if parameter.default is not parameter.empty else []
-        selectors = {o.selector.name: o.selector for o in syntax if o.name == name and o.selector}
-        told += [f"with one of {_selectors(s.options)}" for s in selectors.values()]
+        selectors = dict.fromkeys(o.selector for o in syntax if o.name == name and o.selector)
+        told += ["with one of " + " or ".join(_selectors(s.options) for s in selectors)] if selectors else []
         found.append(Row(name, False, type_text(parameter.annotation), "; ".join(filter(None, told))))
     return found
 

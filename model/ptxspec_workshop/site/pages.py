@@ -53,9 +53,9 @@ def with_forms() -> list[str]:
     return sorted(_forms_of_pages())
 
 
-def examples(module: str) -> list[str]:
-    """The texts of a page's examples, in order."""
-    return [fence.text for fence in finder.document_of(finder.load(module)).of("ptx")]
+def fences(module: str, language: str) -> list[str]:
+    """The texts of a page's fences in a language, such as "ptx" for its examples, in order."""
+    return [fence.text for fence in finder.document_of(finder.load(module)).of(language)]
 
 
 @cache

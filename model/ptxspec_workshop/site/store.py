@@ -23,7 +23,7 @@ _PARTS = (
     "ptxspec_workshop/site/invariant_tables.py",
     "ptxspec_workshop/site/numerals.py",
     "ptxspec_workshop/site/pages.py",
-    "ptxspec/query/invariants.py",
+    "ptxspec/query/laws.py",
 )
 
 

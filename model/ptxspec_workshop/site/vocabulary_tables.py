@@ -70,7 +70,9 @@ def _group(name: str, word: Any) -> str:
             steps.__name__: 5,
         }
         return GROUPS[groups.get(place, 1)]
-    return GROUPS[2] if isinstance(word, core.Bool) else GROUPS[0] if name == "absent" else GROUPS[1]
+    if name == "absent":
+        return GROUPS[0]
+    return GROUPS[2] if name == "Integer" or isinstance(word, core.Bool) else GROUPS[1]
 
 
 def _call(name: str, word: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ptxspec
-from ptxspec.query import means
-from ptxspec.query.solvers import Answer
+from ptxspec.query import questions
+from ptxspec.query.solvers import SolverAnswer
 
 HEAD = ".version 8.0 .target sm_80 .address_size 64 "
 SMALLER = "setp.lt.s32 p, a, b; @p bra L; mov.u32 d, b; bra E; L: mov.u32 d, a; E:"
@@ -292,7 +292,7 @@ def test_a_bound_is_a_number(unroll: object) -> None:
 def test_every_input_run_is_no_verdict_on_what_was_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no solver answers, inputs that leave the bound of a loop are run as well, and nothing is known of them."""
     loop = "mov.u16 i, 0; L: add.u16 i, i, 1; setp.lt.u16 p, i, n; @p bra L; mov.u16 d, i;"
-    monkeypatch.setattr(means, "solve", lambda *_, **__: Answer("timeout", {}, {}))
+    monkeypatch.setattr(questions, "solve", lambda *_, **__: SolverAnswer("timeout", {}, {}))
     within = ptxspec.prove(loop, "mov.u16 d, n;", assume="0 < n and n < 9", unroll=10)
     assert within.status == "exhausted"
     beyond = ptxspec.prove(loop, "mov.u16 d, n;", assume="0 < n", unroll=10)

@@ -11,7 +11,7 @@ import pytest
 import ptxspec
 from ptxspec.query.questions import ask
 from ptxspec.query.solvers import exhaustion, portfolio
-from ptxspec.query.solvers.answers import Said
+from ptxspec.query.solvers.answers import SolverReply
 from ptxspec.query.solvers.domains import domains
 from ptxspec.query.solvers.exhaustion import Exhausted, exhaust
 from ptxspec.terms.core import constant
@@ -111,8 +111,8 @@ def test_intervals_are_read_off_what_is_demanded_alone() -> None:
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solvers that never answer."""
 
-    def ask(text: str, constants: Mapping[str, int], *_: object) -> Said:
-        return Said("timeout", {}, "nobody")
+    def ask(text: str, constants: Mapping[str, int], *_: object) -> SolverReply:
+        return SolverReply("timeout", {}, "nobody")
 
     monkeypatch.setattr(portfolio, "ask", ask)
 
@@ -143,6 +143,6 @@ def test_a_difference_that_the_replay_does_not_see_is_no_refutation(
     silent: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fault of the native engine: what it finds is not believed."""
-    monkeypatch.setattr(exhaustion._Run, "_one", lambda self, chunk: (self.total, self.total, 3))
+    monkeypatch.setattr(exhaustion._Claim, "run", lambda self, chunk: (self.total, self.total, 3))
     verdict = ptxspec.prove("add.u32 d, a, a;", "shl.b32 d, a, 1;", assume="a < 100")
     assert verdict.status == "unknown" and "does not stand up" in verdict.reason

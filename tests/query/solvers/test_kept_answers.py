@@ -10,7 +10,7 @@ import pytest
 
 import ptxspec
 from ptxspec.query.solvers import kept, portfolio, z3_solver
-from ptxspec.query.solvers.answers import Said
+from ptxspec.query.solvers.answers import SolverReply
 from ptxspec.terms.symbolic import Script
 
 PROVED = ("neg.s32 d, a;", "not.b32 x, a; add.u32 d, x, 1;")
@@ -68,10 +68,10 @@ def test_what_is_no_answer_is_not_kept(tmp_path: Path) -> None:
     with kept.kept_at(tmp_path / "a"):
         for status, is_kept in (("timeout", False), ("out of memory", False), ("unsat", True), ("sat", True)):
             key = kept.key("(assert true)", status)
-            kept.keep(key, Said(status, {"in.a": 3}, "z3"))
+            kept.keep(key, SolverReply(status, {"in.a": 3}, "z3"))
             assert (kept.find(key) == (status, {"in.a": 3}, "z3")) is is_kept
     with kept.kept_at(None):
-        kept.keep(kept.key("x", "y"), Said("unsat", {}, "z3"))
+        kept.keep(kept.key("x", "y"), SolverReply("unsat", {}, "z3"))
         assert kept.find(kept.key("x", "y")) is None
 
 
@@ -96,7 +96,7 @@ def test_a_damaged_file_is_as_none(damage: bytes, tmp_path: Path) -> None:
         assert ptxspec.prove(*PROVED).status == "proved"
         ptxspec.prove(*PROVED)  # the file that was damaged is gone by now
         key = kept.key("a", "b")
-        kept.keep(key, Said("unsat", {}, "z3"))
+        kept.keep(key, SolverReply("unsat", {}, "z3"))
         assert kept.find(key) == ("unsat", {}, "z3")
 
 
@@ -112,5 +112,5 @@ def test_the_oldest_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with kept.kept_at(tmp_path / "a"):
         keys = [kept.key(str(i), "z3") for i in range(100)]
         for key in keys:
-            kept.keep(key, Said("unsat", {}, "z3"))
+            kept.keep(key, SolverReply("unsat", {}, "z3"))
         assert kept.find(keys[49]) is None and kept.find(keys[50]) is not None and kept.find(keys[-1]) is not None

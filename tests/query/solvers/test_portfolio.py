@@ -12,7 +12,7 @@ import pytest
 import ptxspec
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import ask
-from ptxspec.query.solvers import Solver, bitwuzla_solver, kept, portfolio, worker, z3_solver
+from ptxspec.query.solvers import Solver, bitwuzla_solver, kept, portfolio, z3_solver
 from ptxspec.query.solvers.formula import Formula
 
 #: no more than this beyond a budget, on a machine that does other things as well
@@ -50,8 +50,8 @@ def test_all_solvers_give_the_same_answers_and_models_that_are_exact(solver: Sol
 @pytest.mark.parametrize("solver", ["bitwuzla", "portfolio"])
 def test_a_budget_is_kept_and_no_process_stays(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     processes = []
-    start = worker.started
-    monkeypatch.setattr(worker, "started", lambda *a: processes.append(start(*a)) or processes[-1])
+    start = portfolio.started
+    monkeypatch.setattr(portfolio, "started", lambda *a: processes.append(start(*a)) or processes[-1])
     begun = time.monotonic()
     verdict = ptxspec.prove(HARD, SAME, assume=SMALL, timeout=1.5, solver=solver)
     assert verdict.status == "unknown" and time.monotonic() - begun < 1.5 + LATE
@@ -87,7 +87,7 @@ def test_the_first_answer_counts_and_the_others_are_ended(hard: Formula, monkeyp
     processes = {}
     monkeypatch.setattr(portfolio, "members", lambda solver: ("z3", "bitwuzla"))
     monkeypatch.setattr(portfolio, "HEAD_START", 0.01)
-    monkeypatch.setattr(worker, "started", lambda name, *_: processes.setdefault(name, _process(code[name])))
+    monkeypatch.setattr(portfolio, "started", lambda name, *_: processes.setdefault(name, _process(code[name])))
     begun = time.monotonic()
     said = portfolio.ask(hard.text(), hard.constants, 300.0, False, "portfolio")
     assert said == ("unsat", {}, "quick") and time.monotonic() - begun < LATE
@@ -97,7 +97,7 @@ def test_the_first_answer_counts_and_the_others_are_ended(hard: Formula, monkeyp
 def test_a_process_that_dies_is_no_answer(hard: Formula, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portfolio, "members", lambda solver: ("z3", "bitwuzla"))
     monkeypatch.setattr(portfolio, "HEAD_START", 0.01)
-    monkeypatch.setattr(worker, "started", lambda *_: _process("import os; os.abort()"))
+    monkeypatch.setattr(portfolio, "started", lambda *_: _process("import os; os.abort()"))
     said = portfolio.ask(hard.text(), hard.constants, 60.0, False, "portfolio")
     assert not said.is_settled and "without an answer" in said.status
 
@@ -119,7 +119,7 @@ def test_an_interrupted_race_leaves_no_process(hard: Formula, monkeypatch: pytes
     processes = []
     monkeypatch.setattr(portfolio, "members", lambda solver: ("bitwuzla",))
     monkeypatch.setattr(
-        worker, "started", lambda *_: processes.append(_process("import time; time.sleep(600)")) or processes[-1]
+        portfolio, "started", lambda *_: processes.append(_process("import time; time.sleep(600)")) or processes[-1]
     )
     monkeypatch.setattr(portfolio.selectors, "DefaultSelector", Interrupting)
     with pytest.raises(KeyboardInterrupt):
@@ -130,10 +130,10 @@ def test_an_interrupted_race_leaves_no_process(hard: Formula, monkeypatch: pytes
 def test_a_worker_answers_as_the_solver_does_here(hard: Formula) -> None:
     found = ask(*QUESTIONS[1][:4], options(nan="payloads"))
     formula = Formula(found.given & found.unequal("d"), found.inputs.types)
-    process = worker.started("z3", formula.text(), formula.constants, 60.0, True)
+    process = portfolio.started("z3", formula.text(), formula.constants, 60.0, True)
     assert process.stdout is not None
-    said = worker.read(process.stdout, "z3")
-    worker.ended(process)
+    said = portfolio.read(process.stdout, "z3")
+    portfolio.ended(process)
     assert said.status == "sat" and said.by == z3_solver.version() and said.model.keys() == formula.constants.keys()
 
 

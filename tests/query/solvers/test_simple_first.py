@@ -9,11 +9,10 @@ import pytest
 
 from ptxspec.query import refinement
 from ptxspec.query.enumerated import CHUNK
-from ptxspec.query.means import Means
 from ptxspec.query.minimal import is_simple, rank
-from ptxspec.query.questions import ask
+from ptxspec.query.questions import Means, ask
+from ptxspec.query.solvers.domains import Numbered
 from ptxspec.query.solvers.exhaustion import exhaust
-from ptxspec.query.solvers.numbered import Numbered
 from ptxspec.query.solvers.simple_first import chunks, measure, simple_numbers
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.exact import evaluate
@@ -96,6 +95,6 @@ def test_a_refinement_is_refuted_by_simple_inputs(off: int, assume: str | None, 
     asked = ask("sqrt.approx.f32 d, a;", f"sqrt.rn.f32 d, a; add.u32 d, d, {off};", assume)
     claim = refinement._Refinement(asked)
     wrong = claim.wrong(dict.fromkeys(claim.freedoms, refinement.SAME))
-    verdict = refinement._every_input(claim, wrong, Means(time.monotonic() + 30, 30))
+    verdict = claim.at_every_input(wrong, Means(time.monotonic() + 30, 30))
     assert verdict is not None and verdict.status == "refuted" and verdict.counterexample is not None
     assert verdict.counterexample.inputs == {"a": found}

@@ -51,7 +51,7 @@ def says_how(form: Form, access: Access) -> bool:
 
 def modifiers_of(access: Access) -> tuple[str, ...]:
     """The modifiers that say how an access takes part in the order of memory, and those for caches and the like."""
-    return *contracts.memory_order().MODIFIERS, *access.how
+    return *contracts.memory_order.MODIFIERS, *access.how
 
 
 def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:

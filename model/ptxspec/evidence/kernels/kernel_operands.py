@@ -22,7 +22,7 @@ def immediate(form: Form, operand: str) -> int:
 
 def padded(types: tuple[Type, ...]) -> tuple[Type, ...]:
     """The types of the elements that a tuple is written with: there is no tuple of three."""
-    sizes = contracts.type_checking().TUPLES
+    sizes = contracts.type_checking.TUPLES
     count = next(n for n in sizes if n >= len(types))
     return (*types, *types[-1:] * (count - len(types)))
 

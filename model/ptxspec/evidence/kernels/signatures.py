@@ -77,7 +77,7 @@ def _results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
     values = [(r.type, v) for r in meaning.results for v in r.values]
     cell = meaning.effect
     if isinstance(cell, Update):
-        base = constant(contracts.generic_addressing().GLOBAL_BASE)
+        base = constant(contracts.generic_addressing.GLOBAL_BASE)
         place = {v.attrs[0]: base for i in meaning.inputs if i.type is None for v in i.variables}
         place |= {name: constant(0) for name in meaning.specials}
         values = [(t, substitute(v, place)) for t, v in [*values, *((cell.type, v) for v in cell.values)]]

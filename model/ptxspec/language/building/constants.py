@@ -44,7 +44,7 @@ class Constants:
         """The value of an integer literal, or of a predefined name."""
         word = self.text.words[at]
         if self.text.classes[at] == "predefined":
-            return Spelled.of(contracts.literals().PREDEFINED[word], word)
+            return Spelled.of(contracts.literals.PREDEFINED[word], word)
         digits = word.rstrip("U")
         base = _BASES.get(digits[:2].lower(), 8 if digits[0] == "0" else 10)
         try:
@@ -74,7 +74,7 @@ class Constants:
         """The constant that begins at a word, which may be an expression, and the number of the word after it."""
         if self.text.classes[at] in LITERAL:
             after = self.text.words[at + 1]
-            if after[:1] != "%" and after != "?" and after not in contracts.constant_expressions().STRENGTHS:
+            if after[:1] != "%" and after != "?" and after not in contracts.constant_expressions.STRENGTHS:
                 return self.literal(at), at + 1
         return self.expression(at)
 
@@ -97,10 +97,10 @@ class Constants:
         if which not in LITERAL:
             raise Failed(at, "constant", "a constant", None, EXPRESSIONS)
         value = self.literal(at)
-        constant = contracts.constant_expressions().Constant
+        constant = contracts.constant_expressions.Constant
         if isinstance(value, Real):
             return constant("f64", int(value.bits))
-        return constant(contracts.literals().integer_type(value.value, word.endswith("U")), int(value.value))
+        return constant(contracts.literals.integer_type(value.value, word.endswith("U")), int(value.value))
 
     # rules that are a number ---------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Constants:
         """A constant that must be an integer."""
         if isinstance(value, Number):
             return value.value
-        self.text.require(contracts.constant_expressions().is_whole, at, False, what=what)
+        self.text.require(contracts.constant_expressions.is_whole, at, False, what=what)
         return 0
 
 
@@ -122,7 +122,7 @@ class _Expression:
     its partner, so that no depth of parentheses can exceed Python's."""
 
     def __init__(self, constants: Constants, at: int):
-        self.constants, self.rules = constants, contracts.constant_expressions()
+        self.constants, self.rules = constants, contracts.constant_expressions
         self.words = constants.text.words
         #: the word that is looked at
         self.at = at

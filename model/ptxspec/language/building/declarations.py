@@ -64,7 +64,7 @@ class Declarations:
         return value
 
     def alignment(self, at: int, word: str) -> int:
-        value, page = self.constants.integer(at), contracts.variables()
+        value, page = self.constants.integer(at), contracts.variables
         is_one = self.text.require(page.is_an_alignment, at, value) and self.text.require(
             page.alignments_have_32_bits, at, value
         )
@@ -72,9 +72,9 @@ class Declarations:
 
     def declarator(self, at: int, name: str, count: int | None, dimensions: list[int], value: Any) -> Variable:
         sizes = tuple(None if d == OPEN else d for d in dimensions)
-        if sizes and not self.text.require(contracts.variables().sizes_are_said, self.open_at, sizes):
+        if sizes and not self.text.require(contracts.variables.sizes_are_said, self.open_at, sizes):
             sizes = tuple(1 if d is None else d for d in sizes)
-        if count is not None and not self.text.require(contracts.variables().is_a_count, at, count):
+        if count is not None and not self.text.require(contracts.variables.is_a_count, at, count):
             count = 1
         return Variable("", "", 1, name, None, count, sizes, value, None, self.text.starts[at])
 
@@ -94,13 +94,13 @@ class Declarations:
         if size == 0 and isinstance(value, Number):
             self.zeros.append(at)
         else:
-            self.text.require(contracts.variables().is_a_size, at, int(size), True)
+            self.text.require(contracts.variables.is_a_size, at, int(size), True)
         return max(size, 0)
 
     def allow_zeros(self, allowed: bool) -> None:
         """Whether the sizes that were zero may be."""
         for at in self.zeros:
-            self.text.require(contracts.variables().is_a_size, at, 0, allowed)
+            self.text.require(contracts.variables.is_a_size, at, 0, allowed)
         self.zeros.clear()
 
     def attributes(self, at: int, items: list[Placed]) -> tuple[int, list[Placed]]:
@@ -113,7 +113,7 @@ class Declarations:
         """The attributes of a variable in a state space, or of a function ("func"), if it may have them."""
         at, items = given
         self.text.use(".attribute of a function" if owner == "func" else ".attribute", at)
-        page, require = contracts.attributes(), self.text.require
+        page, require = contracts.attributes, self.text.require
         for where, attribute in items:
             name = f".{attribute.name}"
             fitting = [other for other, (owners, _) in page.ATTRIBUTES.items() if owner in owners]
@@ -152,7 +152,7 @@ class Declarations:
 
     def mask(self, at: int, mask: int, value: Any) -> Masked:
         self.text.use("a mask", at)
-        page = contracts.initializers()
+        page = contracts.initializers
         if not self.text.require(page.is_a_mask, at, mask, written=self.text.words[at]):
             mask = 0xFF
         if not self.text.require(page.masks_take_whole_numbers, at + 2, isinstance(value, Real)):
@@ -185,13 +185,13 @@ class Declarations:
         self.allow_zeros(may_be_open)
         if size == 0 and may_be_open:
             size = OPEN
-        rule = contracts.state_spaces().is_no_vector_in_param
+        rule = contracts.state_spaces.is_no_vector_in_param
         if not self.text.require(
             rule, self.vector_at, space[1:], found.vector, size is not None, what="a parameter in .param"
         ):
             found = found._replace(vector=1)
         if found.pointer is not None:
-            self.text.require(contracts.attributes().parameters_may_point, self.pointer_at, not points, True)
+            self.text.require(contracts.attributes.parameters_may_point, self.pointer_at, not points, True)
         if named and found.name == "_":
             self.text.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
         return found._replace(space=space[1:], size=size)

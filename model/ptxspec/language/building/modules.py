@@ -87,7 +87,7 @@ class Modules:
 
     def address_bits(self, at: int, word: str) -> int:
         size = self.constants.integer(at)
-        return size if self.text.require(contracts.directives().is_an_address_size, at, size) else 64
+        return size if self.text.require(contracts.directives.is_an_address_size, at, size) else 64
 
     def member(self, at: int, linkage: str | None, declared: Any, standing: Any) -> Any:
         self.declarations.allow_zeros(linkage == ".extern")
@@ -95,18 +95,18 @@ class Modules:
             return standing
         word = linkage[1:] if linkage else None
         if isinstance(declared, Function):
-            self.text.require(contracts.linking().common_is_for_variables, at, word)
-            what, rule = "an entry" if declared.is_entry else "a function", contracts.functions().extern_is_elsewhere
+            self.text.require(contracts.linking.common_is_for_variables, at, word)
+            what, rule = "an entry" if declared.is_entry else "a function", contracts.functions.extern_is_elsewhere
             self.text.require(rule, self.function_at, word, declared.body is not None, what=what)
             return declared._replace(linkage=word)
         space = declared[0].space
-        rule = contracts.state_spaces().modules_declare
+        rule = contracts.state_spaces.modules_declare
         if not self.text.require(rule, at + (linkage is not None), space, linkage is not None):
             return []
         for variable in declared if linkage is not None else ():
-            self.text.require(contracts.linking().common_is_global, at, word, variable.space)
+            self.text.require(contracts.linking.common_is_global, at, word, variable.space)
             initialized = variable.values is not None
-            self.text.require(contracts.linking().extern_has_no_initializer, at, word, initialized)
+            self.text.require(contracts.linking.extern_has_no_initializer, at, word, initialized)
         return [variable._replace(linkage=word) for variable in declared]
 
     def module_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
@@ -127,14 +127,14 @@ class Modules:
     function_name = entry_name
 
     def limit(self, at: int, word: str, numbers: list[int]) -> tuple[int, Limit]:
-        page = contracts.directives()
+        page = contracts.directives
         for number in numbers:
             self.text.require(page.limits_are_positive, at + 1, word, number)
             self.text.require(page.limits_have_32_bits, at + 1, number)
         return at, (word, tuple(numbers))
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
-        page = contracts.directives()
+        page = contracts.directives
         found: dict[str, tuple[int, ...]] = {}
         for where, (word, numbers) in limits:
             found[word] = numbers
@@ -154,7 +154,7 @@ class Modules:
         body: tuple[tuple[Any, ...], int] | None,
     ) -> Function:
         performance = self._limits(at, limits)
-        rule = contracts.directives().limited_entries_are_defined
+        rule = contracts.directives.limited_entries_are_defined
         self.text.require(rule, self.function_at, performance, body is not None)
         position = self.text.starts[self.function_at]
         taken, (statements, end) = tuple(parameters or ()), body or (None, 0)

@@ -52,7 +52,7 @@ class Statements:
 
     def local_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
         self.declarations.allow_zeros(False)
-        may_be = self.text.require(contracts.state_spaces().functions_declare, at, variables[0].space)
+        may_be = self.text.require(contracts.state_spaces.functions_declare, at, variables[0].space)
         return variables if may_be else []
 
     # instructions --------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class Statements:
         if guard is not None:
             at += 3 if guard[1] else 2
         if modifiers:
-            page = contracts.mnemonics()
+            page = contracts.mnemonics
             first = modifiers[0].split(".")[1]
             if first in page.NEXT_TO.get(opcode, ()) and first not in page.APART:
                 self.text.complain(at, f"no blank stands between {opcode} and .{first}", "spec/instructions/index.md")
@@ -94,7 +94,7 @@ class Statements:
         return Hint(at, word, ())
 
     def preserve(self, at: int, word: str, number: int) -> Hint:
-        self.text.require(contracts.directives().preserves_what_there_is, at + 1, word, number)
+        self.text.require(contracts.directives.preserves_what_there_is, at + 1, word, number)
         return Hint(at, word, (number,))
 
     preserve_control = preserve
@@ -103,7 +103,7 @@ class Statements:
         """What follows the parameters of a function or a prototype, with its numbers."""
         for at, word, _ in hints:
             self.text.use(word, at)
-            self.text.require(contracts.directives().functions_with_results_return, at, word, bool(results))
+            self.text.require(contracts.directives.functions_with_results_return, at, word, bool(results))
         return {word: numbers for _, word, numbers in hints}
 
     def pragma(self, at: int, texts: list[str]) -> Pragma:
@@ -113,13 +113,13 @@ class Statements:
     # for a debugger ------------------------------------------------------------------------------------------------------
 
     def _limited(self, at: int, value: int) -> int:
-        self.text.require(contracts.debugging().places_have_32_bits, at, value)
+        self.text.require(contracts.debugging.places_have_32_bits, at, value)
         return value
 
     file_number = line_number = column_number = _limited
 
     def file(self, at: int, number: int, name: str, time: int | None, size: int | None) -> File:
-        self.text.require(contracts.debugging().files_have_their_numbers, at + 1, number, self.files)
+        self.text.require(contracts.debugging.files_have_their_numbers, at + 1, number, self.files)
         self.files.add(number)
         facts = tuple(f for f in (time, size) if f is not None)
         return File(number, name[1:-1], facts, self.text.starts[at])
@@ -140,7 +140,7 @@ class Statements:
         return name, offset or 0, *place
 
     def inlined_place(self, at: int, place: tuple[int, ...]) -> tuple[int, ...]:
-        self.text.require(contracts.debugging().inlined_at_a_place, at, place, self.places)
+        self.text.require(contracts.debugging.inlined_at_a_place, at, place, self.places)
         return place
 
     def section(self, at: int, name: str, lines: list[Any]) -> Section:
@@ -149,7 +149,7 @@ class Statements:
         for width, content in lines:
             if width is None:
                 label, where = content
-                self.text.require(contracts.debugging().labels_of_sections_differ, where, label, seen)
+                self.text.require(contracts.debugging.labels_of_sections_differ, where, label, seen)
                 seen.add(label)
         return Section(name, tuple((w, c[:1] if w is None else c) for w, c in lines), self.text.starts[at])
 
@@ -160,7 +160,7 @@ class Statements:
     def data(
         self, at: int, width: str, numbers: list[Any], mark: str | None, offset: int | None, less: str | None
     ) -> tuple[str, tuple[Any, ...]]:
-        bits, page = int(width[2:]), contracts.debugging()
+        bits, page = int(width[2:]), contracts.debugging
         if mark is not None:
             self.text.require(page.addresses_fill, at + 1, bits)
             return width, (mark + (f"+{offset}" if offset else "") + (f"-{less}" if less else ""),)

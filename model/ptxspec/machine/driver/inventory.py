@@ -60,8 +60,8 @@ class ArrayLayout(NamedTuple):
 def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
     """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
     one)."""
-    barriers, clusters = contracts.barriers(), contracts.clusters()
-    warps, threads = contracts.warps(), contracts.threads()
+    barriers, clusters = contracts.barriers, contracts.clusters
+    warps, threads = contracts.warps, contracts.threads
     return {
         "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
         "arrive_together": (barriers.arrive_together, ("barriers",)),
@@ -83,7 +83,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "begin_cta": (threads.begin, ("cta_states",)),
         "begin_warp": (threads.begin_warp, ("warp_states",)),
         "is_stuck": (threads.is_stuck, ()),
-        "draw": (contracts.schedule().draw, ("choosing",)),
+        "draw": (contracts.schedule.draw, ("choosing",)),
         "end_thread": (threads.end, ("warp_states", "cta_states")),
     }
 

@@ -4,9 +4,9 @@ from ptxspec import contracts
 from ptxspec.machine.driver.codes import MISUSE, NOT_WAITING
 from ptxspec.machine.driver.protocol import DriverMachine
 
-LANES: int = contracts.warps().LANES
-EVERYONE: int = contracts.warps().EVERYONE
-BARRIERS: int = contracts.barriers().BARRIERS
+LANES: int = contracts.warps.LANES
+EVERYONE: int = contracts.warps.EVERYONE
+BARRIERS: int = contracts.barriers.BARRIERS
 
 
 def enqueue(m: DriverMachine, thread: int, block: int) -> None:

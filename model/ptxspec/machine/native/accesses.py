@@ -7,11 +7,11 @@ from functools import reduce
 from operator import or_
 from typing import Protocol
 
-from ptxspec.language.checked import Op, banks, spaces
+from ptxspec import contracts
+from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of
-from ptxspec.machine.memory import rules
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
@@ -71,7 +71,7 @@ class Accesses:
     ) -> str:
         """Emit the checks of an access at an address of a state space, and return the host's pointer."""
         storage = EmittedStorage(self, address, size, index, why)
-        return rules().access(space, ADDRESS, size, write, into, storage)
+        return contracts.access.access(space, ADDRESS, size, write, into, storage)
 
     def ranged(
         self, space: str, address: str, align: int, count: str, write: bool, index: int, why: int | str = OWN
@@ -79,7 +79,7 @@ class Accesses:
         """Emit the checks of so many bytes at a multiple of `align`, which an asynchronous operation accesses, and return the
         host's pointer."""
         storage = EmittedStorage(self, address, align, index, why)
-        return rules().ranged(space, ADDRESS, align, storage.word(count), write, storage)
+        return contracts.access.ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
     def among_arrays(self, address: str) -> tuple[str, str]:
         """Where an address of global memory lies in the arena, and whether it does."""
@@ -151,7 +151,7 @@ class EmittedStorage:
 
     def refuse(self, broken: Broke) -> str:
         self.accesses.check("false", self.address, self.index, self.why)
-        return self.text.at(hosts.array_of(spaces().OF_PARAMETERS), "0", 1, self.size)
+        return self.text.at(hosts.array_of(contracts.state_spaces.OF_PARAMETERS), "0", 1, self.size)
 
     def first(self, ways: Sequence[Way[str]], otherwise: Callable[[], str]) -> str:
         """Most accesses go the last way: all conditions together are asked first."""
@@ -193,11 +193,13 @@ class EmittedStorage:
         return leave
 
     def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
-        return self.word("%thread" if shared_by == spaces().THREAD else "%slot"), address
+        return self.word("%thread" if shared_by == contracts.state_spaces.THREAD else "%slot"), address
 
     def held(self, space: str) -> Int:
-        number = banks().bank_of(space)
-        return self.word(f"%{hosts.array_of(space)}_size" if number == banks().FIRST else self.accesses.bank(number)[0])
+        number = contracts.banks.bank_of(space)
+        return self.word(
+            f"%{hosts.array_of(space)}_size" if number == contracts.banks.FIRST else self.accesses.bank(number)[0]
+        )
 
     def apart(self, space: str) -> Int:
         return self.word(f"%{hosts.array_of(space)}_stride")
@@ -209,7 +211,7 @@ class EmittedStorage:
         return self.word(name)
 
     def stack_states(self, space: str, start: Int, size: int) -> Int | None:
-        if space != spaces().OF_FRAMES or not stack_moves(self.accesses.kernel):
+        if space != contracts.state_spaces.OF_FRAMES or not stack_moves(self.accesses.kernel):
             return None
         self.checked()
         cell, name = self.text.at("alive", self.low(start), 1, size), f"%states{len(self.text.lines)}"
@@ -241,7 +243,7 @@ class EmittedStorage:
         text.lines.append(f"  br i1 {name}more, label %{inside}, label %{join}")
         text.begin(inside)
         known = e.known()
-        array = "alive" if space == spaces().OF_FRAMES else "shadow"
+        array = "alive" if space == contracts.state_spaces.OF_FRAMES else "shadow"
         cell = text.at(array, e.binary("add", first, name, 64), 1, 1)
         text.lines.append(f"  {name}state = load i8, ptr {cell}")
         fine = Lowering(e, {"%state": f"{name}state"}).truth(holds(variable("%state", 8)))
@@ -276,17 +278,17 @@ class EmittedStorage:
         return self._spared(space, self._at(space, self.low(start), length), length, write)
 
     def _at(self, space: str, offset: str, size: int | str) -> str:
-        if space == spaces().OF_BUFFERS:
+        if space == contracts.state_spaces.OF_BUFFERS:
             return self.text.at("arena", offset, 1, size)
-        number = banks().bank_of(space)
-        if number != banks().FIRST:
+        number = contracts.banks.bank_of(space)
+        if number != contracts.banks.FIRST:
             held, holds = self.accesses.bank(number)
             return self.text.at("a bank of constants", offset, 1, size, base=holds, length=held)
         return self.text.at(hosts.array_of(space), offset, 1, size)
 
     def at_block(self, address: Int, offset: Int, size: Int | int, write: bool) -> str:
         self.checked()
-        length = self._length(spaces().OF_BUFFERS, size)
+        length = self._length(contracts.state_spaces.OF_BUFFERS, size)
         e, text = self.emitter, self.text
         host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}")
         if write:
@@ -295,7 +297,7 @@ class EmittedStorage:
             kept, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
             text.lines.append(f"  call void @ptxspec_keep{kept}(ptr {self.row}, i64 {self.low(address)}{more})")
         piece = text.at("a piece of the caller's", self.low(offset), 1, length, base=host, length=self.size_held)
-        return self._spared(spaces().OF_BUFFERS, piece, length, write)
+        return self._spared(contracts.state_spaces.OF_BUFFERS, piece, length, write)
 
     def _length(self, space: str, size: Int | int) -> int | str:
         """How many bytes are moved, which are counted in a launch that counts."""

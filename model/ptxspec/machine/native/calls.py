@@ -62,7 +62,7 @@ class CallEmitter:
         self.arguments, self.edges = arguments, edges
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
         self.moves = stack_moves(text.kernel)
-        self.page = contracts.functions()
+        self.page = contracts.functions
 
     def stack_at(self, depth: str, size: int = 8) -> str:
         """The pointer to so many bytes of the thread's stack."""
@@ -71,7 +71,7 @@ class CallEmitter:
 
     def trust_frame(self, frame: str, size: int) -> None:
         """Check that so many bytes of a frame lie in the thread's local memory."""
-        self.text.trust_at_most("the frame", frame, self.kernel.sizes[contracts.state_spaces().OF_FRAMES] - size)
+        self.text.trust_at_most("the frame", frame, self.kernel.sizes[contracts.state_spaces.OF_FRAMES] - size)
 
     def trust_depth(self, depth: str) -> None:
         """Check that the stack is as deep as it can be, at most."""

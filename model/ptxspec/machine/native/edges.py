@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.machine.flow import turn_successors
 from ptxspec.machine.native.registers import IN_ROWS, Registers, Rows
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.terms.core import Bool, integer, truth_variable, variable
+from ptxspec.terms.core import Bool, integer, truth, truth_variable, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 from ptxspec.terms.vocabulary import FALSE, TRUE
@@ -21,8 +21,8 @@ def ends_turn(text: FunctionText, to: int) -> Bool:
     """Whether a turn ends where its thread goes from the block that is being written to another one."""
     if text.flow.chosen:
         return TRUE
-    page = contracts.schedule()
-    return page.ends_turn(integer(text.number), integer(to), to in text.flow.narrow, TAKEN, MOST)
+    page = contracts.schedule
+    return truth(page.ends_turn(integer(text.number), integer(to), to in text.flow.narrow, TAKEN, MOST))
 
 
 class Edges:
@@ -89,7 +89,7 @@ class Edges:
         for way in sorted(text.flow.narrow.intersection(ways)):
             narrow = e.logic("or", narrow, e.compare("eq", to, str(way), 64))
         given = {"%to": to, "%narrow": narrow, "%taken": turn, "%most": "%turn_length"}
-        page, at = contracts.schedule(), integer(text.number)
+        page, at = contracts.schedule, integer(text.number)
         ends = page.ends_turn(at, variable("%to", 64), truth_variable("%narrow"), TAKEN, MOST)
         ends = TRUE if text.flow.chosen else ends
         text.lines.append(f"  br i1 {Lowering(e, given).truth(ends)}, label %stand, label %dispatch")

@@ -165,7 +165,7 @@ class Endings:
         """Go on at that one of several blocks that an index says."""
         text, emitter = self.text, self.text.emitter
         chosen = Lowering(emitter, self.operands.environment(op)).low(effect.index, 64)
-        in_list = contracts.control_flow().in_list(variable("%index", 64), len(text.block.ways))
+        in_list = contracts.control_flow.in_list(variable("%index", 64), len(text.block.ways))
         text.check(Lowering(emitter, {"%index": chosen}).truth(in_list), chosen, index)
         ways = " ".join(f"i64 {k}, label %{self.edges.to(way)}" for k, way in text.block.ways)
         first = self.edges.to(text.block.ways[0][1])

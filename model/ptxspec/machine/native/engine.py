@@ -11,7 +11,7 @@ import numpy as np
 import ptxspec.machine.native.context as context
 from ptxspec import contracts
 from ptxspec.base.options import Copies
-from ptxspec.language.checked import Op, banks
+from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
@@ -122,7 +122,7 @@ class CompiledKernel:
     def arrays(self, slots: int, extents: Extents, worker: int) -> WorkerArrays:
         """The arrays of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
         layout, threads = self.layout, extents.threads
-        warps, clusters = slots * contracts.warps().warps_of(threads), slots // extents.cluster_size
+        warps, clusters = slots * contracts.warps.warps_of(threads), slots // extents.cluster_size
         shape = inventory.MachineShape(
             self._blocks, self._ops, layout.capacity, slots, warps, clusters, layout.more_words
         )
@@ -205,7 +205,7 @@ class NativeRun:
 
     def _banks(self) -> np.ndarray:
         """For each bank of constants how many bytes it holds, and where they are."""
-        page, memory = banks(), self.memory
+        page, memory = contracts.banks, self.memory
         held = np.zeros((page.BANKS, 2), np.int64)
         for number in range(page.BANKS):
             space = page.space_of(number)

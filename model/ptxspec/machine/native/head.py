@@ -62,6 +62,6 @@ class Head:
 def _part() -> list[str]:
     """Lines that find where the part of a cluster's shared memory begins that is the CTA's."""
     lines: list[str] = []
-    begins = contracts.generic_addressing().part_begins(variable("%rank", 64))
+    begins = contracts.generic_addressing.part_begins(variable("%rank", 64))
     start = Lowering(Emitter(lines, set(), stem="rank.v"), {"%rank": "%rank"}).low(begins, 64)
     return [*lines, f"  %part = add i64 {start}, 0"]

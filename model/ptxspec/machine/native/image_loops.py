@@ -63,7 +63,7 @@ class _Loop:
     def _read(self, i: int, place: str, bits: int) -> str:
         """Bits of the image, if they may be read."""
         emitter, lines = self.emitter, self.lines
-        fresh = contracts.opaque_types().may_be_read(variable("%marks", bits), bool(self.access.writes))
+        fresh = contracts.opaque_types.may_be_read(variable("%marks", bits), bool(self.access.writes))
         if self.checks and fresh is not TRUE:
             mark = self._at("what is written of an image", "%written", place, 1, bits // 8)
             lines.append(f"  %mark{i} = load i{bits}, ptr {mark}, align 1")

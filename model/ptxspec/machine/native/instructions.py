@@ -82,7 +82,7 @@ class ComputationEmitter:
             value = emitter.emit(f"extractvalue {results_type(op)} {all_of_it}, {i}")
             width = self.text.kernel.registers[register].width
             if type.kind != "pred" and width != type.width:
-                whole = contracts.type_checking().widened(variable("%result", type.width), type, width)
+                whole = contracts.type_checking.widened(variable("%result", type.width), type, width)
                 value = Lowering(emitter, {"%result": value}).low(whole, width)
             values.append((register, value))
         return values

@@ -42,7 +42,7 @@ class Layout:
             at += spaced(bits_of(type) // 8 * capacity)
         self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
-        self.stack = contracts.functions().STACK if kernel.functions else 0
+        self.stack = contracts.functions.STACK if kernel.functions else 0
         self.special_types = {
             n: special_registers()[n] for n in sorted(program.flow.special) if n in special_registers()
         }

@@ -168,7 +168,7 @@ class NarrowLoop:
         inside, gathered, idle = self._round(), self._gathered(), self._idle()
         self.lines[:] = [*inside, *gathered, *idle]
         limit: list[str] = []
-        often = contracts.schedule().rounds(MOST, self.length)
+        often = contracts.schedule.rounds(MOST, self.length)
         emitter = Emitter(limit, self.emitter.needs, stem=masked_logic.ONCE)
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
         calls = any(" call " in line and "@llvm." not in line for line in inside)

@@ -35,7 +35,7 @@ class OperandEmitter:
             size = sum_bits(self.kernel, operand, self.program.address_size)
             if not operand.offset and size == 64:
                 return base
-            behind = contracts.variables().behind(variable("%base", 64), operand.offset, size)
+            behind = contracts.variables.behind(variable("%base", 64), operand.offset, size)
             address: str = Lowering(self.emitter, {"%base": base}).low(behind, 64)
             return address
         if isinstance(operand, tree.Indexed):
@@ -76,7 +76,7 @@ class OperandEmitter:
         """The address of an element, by the words of the page."""
         start = self.value(None, 64, tree.Sum(operand.base, 0))
         index = self.value(None, 32, operand.register)
-        page = contracts.variables()
+        page = contracts.variables
         begin, which = variable("%start", 64), variable("%index", 32)
         term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
         address: str = Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
@@ -90,6 +90,6 @@ class OperandEmitter:
                 values.append((name, lowering.truth(value)))
             else:
                 width = self.kernel.registers[name].width
-                whole = value if width == type.width else contracts.type_checking().widened(value, type, width)
+                whole = value if width == type.width else contracts.type_checking.widened(value, type, width)
                 values.append((name, lowering.low(whole, width)))
         return values

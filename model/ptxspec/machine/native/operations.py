@@ -20,7 +20,7 @@ class Operations:
 
     def __init__(self, text: FunctionText, accesses: Accesses, used: AsynchronousUse):
         self.text, self.emitter, self.accesses, self.used = text, text.emitter, accesses, used
-        self.page = contracts.asynchrony()
+        self.page = contracts.asynchrony
 
     def advance(self, effect: Advance, env: dict[str, str]) -> None:
         """Emit what an instruction does to the thread's record of a completion mechanism."""

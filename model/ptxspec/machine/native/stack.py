@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from ptxspec import contracts
-from ptxspec.contracts import Span
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.native.context import ROOM
@@ -25,7 +24,7 @@ class Stack:
 
     def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter):
         self.text, self.registers, self.operands = text, registers, operands
-        self.page = contracts.functions()
+        self.page = contracts.functions
 
     def move(self, op: Op, effect: StackUse, env: dict[str, str], index: int) -> list[tuple[str, str]]:
         """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""
@@ -74,7 +73,7 @@ class Stack:
         result: str = Lowering(self.text.emitter, known).truth(room)
         return result
 
-    def _mark(self, spans: tuple[Span, ...], given: dict[str, str]) -> None:
+    def _mark(self, spans: tuple[contracts.functions.Span[Int], ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
         e = self.text.emitter
         start = e.binary("mul", "%thread", self.text.frames_stride, 64)

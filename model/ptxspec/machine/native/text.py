@@ -37,7 +37,7 @@ class FunctionText:
         self.shown: list[tuple[str, int]] = []
         self.number, self.block, self.index = -1, _BETWEEN, 0
         #: the array of local memory, the bytes of a thread's, and those from one thread's to the next
-        self.frames = hosts.array_of(contracts.state_spaces().OF_FRAMES)
+        self.frames = hosts.array_of(contracts.state_spaces.OF_FRAMES)
         self.frames_size, self.frames_stride = f"%{self.frames}_size", f"%{self.frames}_stride"
         #: the registers that are read behind the block
         self.live_out: set[str] = set()

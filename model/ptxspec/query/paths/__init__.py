@@ -6,7 +6,3 @@ a byte (`memory.py`), at addresses that are formed from the beginning of a buffe
 so often, or stepped over by an invariant (`inductive.py`). Lanes of a warp go side by side (`collectives.py`). A counterexample
 is run by a real launch (`replaying.py`).
 """
-
-from ptxspec.query.paths.options import Buffer, Options, options
-
-__all__ = ["Buffer", "Options", "options"]

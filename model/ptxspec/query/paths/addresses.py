@@ -15,30 +15,30 @@ from ptxspec.terms.vocabulary import TRUE, low_bits, select
 MOST_CASES = 64
 
 
-class Sum(NamedTuple):
+class LinearForm(NamedTuple):
     """Terms with their factors, by the terms' ids, and a constant."""
 
     parts: dict[int, tuple[Any, int]]
     constant: int
 
-    def plus(self, other: Sum, factor: int, modulus: int) -> Sum:
+    def plus(self, other: LinearForm, factor: int, modulus: int) -> LinearForm:
         parts = dict(self.parts)
         for key, (term, times) in other.parts.items():
             total = (parts.get(key, (term, 0))[1] + factor * times) % modulus
             parts[key] = (term, total)
         kept = {key: part for key, part in parts.items() if part[1]}
-        return Sum(kept, (self.constant + factor * other.constant) % modulus)
+        return LinearForm(kept, (self.constant + factor * other.constant) % modulus)
 
     def term(self, bits: int) -> Int:
         """The sum as a term, modulo 2^bits."""
         half, total = 1 << (bits - 1), constant(0)
         for term, times in self.parts.values():
             total = total + term * (times if times < half else times - 2 * half)
-        own = self.constant if self.constant < half else self.constant - 2 * half
-        return low_bits(total + own, bits)
+        offset = self.constant if self.constant < half else self.constant - 2 * half
+        return low_bits(total + offset, bits)
 
 
-class Case(NamedTuple):
+class AddressCase(NamedTuple):
     """The name of a region, how far behind its beginning an address lies, and where that is so; and whether what counts of the
     address is all of it, or the machine ignores the rest."""
 
@@ -53,33 +53,33 @@ class Addresses:
 
     def __init__(self) -> None:
         self.bases: dict[int, tuple[Any, str]] = {}
-        self._sums: dict[tuple[int, int], tuple[Any, Sum]] = {}
+        self._sums: dict[tuple[int, int], tuple[Any, LinearForm]] = {}
 
     def add(self, base: Int, region: str) -> None:
         self.bases[id(base)] = base, region
 
-    def cases(self, address: Int, holds: Bool = TRUE) -> list[Case] | None:
+    def cases(self, address: Int, holds: Bool = TRUE) -> list[AddressCase] | None:
         """The regions that an address is formed from, each with its condition; None if it is formed from none."""
         if address.op == "select":
             c, x, y = address.args
             bits, sums = 64, [self.sum(a, 64) for a in (x, y)]
             if self._named(sums[0]) != self._named(sums[1]):
-                found = [self.cases(x, holds & c), self.cases(y, holds & ~c)]
-                if None in found or sum(len(f or ()) for f in found) > MOST_CASES:
+                cases = [self.cases(x, holds & c), self.cases(y, holds & ~c)]
+                if None in cases or sum(len(f or ()) for f in cases) > MOST_CASES:
                     return None
-                return [case for f in found for case in f or ()]
+                return [case for f in cases for case in f or ()]
         bits = address.attrs[0] if address.op == "low" else 64
         total = self.sum(address, bits)
         named = self._named(total)
         if len(named) != 1 or total.parts[named[0]][1] != 1:
             return None
-        rest = Sum({k: p for k, p in total.parts.items() if k != named[0]}, total.constant)
-        return [Case(self.bases[named[0]][1], rest.term(bits), holds)]
+        rest = LinearForm({k: p for k, p in total.parts.items() if k != named[0]}, total.constant)
+        return [AddressCase(self.bases[named[0]][1], rest.term(bits), holds)]
 
-    def _named(self, total: Sum) -> list[int]:
+    def _named(self, total: LinearForm) -> list[int]:
         return [key for key in total.parts if key in self.bases]
 
-    def sum(self, term: Any, bits: int) -> Sum:
+    def sum(self, term: Any, bits: int) -> LinearForm:
         """A term modulo 2^bits. Without recursion along chains, which are as long as a loop is taken often."""
         stack, done = [term], self._sums
         while stack:
@@ -117,13 +117,13 @@ class Addresses:
                 return [t.args[1], t.args[2]]
         return []
 
-    def _made(self, t: Any, bits: int, below: list[Sum]) -> Sum:
+    def _made(self, t: Any, bits: int, below: list[LinearForm]) -> LinearForm:
         modulus = 1 << bits
         if t.op == "const":
-            return Sum({}, t.attrs[0] % modulus)
+            return LinearForm({}, t.attrs[0] % modulus)
         if not below:
-            return Sum({id(t): (t, 1)}, 0)
-        nothing = Sum({}, 0)
+            return LinearForm({id(t): (t, 1)}, 0)
+        nothing = LinearForm({}, 0)
         match t.op:
             case "add":
                 return below[0].plus(below[1], 1, modulus)
@@ -138,15 +138,15 @@ class Addresses:
                 return self._chosen(t, bits, below[0], below[1])
         return below[0]
 
-    def _chosen(self, t: Any, bits: int, x: Sum, y: Sum) -> Sum:
+    def _chosen(self, t: Any, bits: int, x: LinearForm, y: LinearForm) -> LinearForm:
         """What is common to both ways, and a choice between the rests; the term itself if the ways begin from other regions."""
         same = {k: p for k, p in x.parts.items() if k in self.bases and y.parts.get(k) == p}
         if [k for k in self._named(x) if k not in same] or [k for k in self._named(y) if k not in same]:
-            return Sum({id(t): (t, 1)}, 0)
+            return LinearForm({id(t): (t, 1)}, 0)
         if not same:
-            return Sum({id(t): (t, 1)}, 0)
-        rests = [Sum({k: p for k, p in s.parts.items() if k not in same}, s.constant).term(bits) for s in (x, y)]
+            return LinearForm({id(t): (t, 1)}, 0)
+        rests = [LinearForm({k: p for k, p in s.parts.items() if k not in same}, s.constant).term(bits) for s in (x, y)]
         chosen = select(t.args[0], *rests)
         if chosen.op == "const":
-            return Sum(same, chosen.attrs[0])
-        return Sum({**same, id(chosen): (chosen, 1)}, 0)
+            return LinearForm(same, chosen.attrs[0])
+        return LinearForm({**same, id(chosen): (chosen, 1)}, 0)

@@ -9,11 +9,11 @@ from ptxspec.language.checked import Formal, Op
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import Block
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.arrivals import Arrival, Frame, Registers, is_true
-from ptxspec.query.paths.memory import Piece, Region
+from ptxspec.query.paths.arrivals import CallFrame, PathState, Registers
+from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
-from ptxspec.terms.vocabulary import select
+from ptxspec.terms.vocabulary import TRUE, select
 
 if TYPE_CHECKING:
     from ptxspec.query.paths.walking import Walk
@@ -28,7 +28,7 @@ class Calling:
 
     # the function that the question is about ---------------------------------------------------------------------------
 
-    def entered(self, way: Arrival) -> Arrival:
+    def entered(self, way: PathState) -> PathState:
         """The way on which execution begins: the parameters of a function are inputs of their names."""
         walk = self.walk
         signature = walk.side.main.signature
@@ -57,9 +57,9 @@ class Calling:
         name = str(formal.register) if formal.place is None else formal.place.name
         return name.partition("@")[0]
 
-    def results(self, end: Arrival) -> dict[str, tuple[Any, Any]]:
+    def results(self, end: PathState) -> dict[str, tuple[Any, Any]]:
         """What a function returns, by name: (value, type)."""
-        walk, found = self.walk, {}
+        walk, results = self.walk, {}
         signature = walk.side.main.signature
         for formal in signature.returns if signature is not None else ():
             for lane in range(walk.lanes):
@@ -67,12 +67,12 @@ class Calling:
                     value = walk.read(end, str(formal.register), lane)
                 else:
                     value = self._formal_region(formal, 0, lane).join(0, formal.size)
-                found[walk.public(self.name(formal), lane)] = value, formal.type
-        return found
+                results[walk.public(self.name(formal), lane)] = value, formal.type
+        return results
 
     # calls ---------------------------------------------------------------------------------------------------------------
 
-    def enter(self, op: Op, index: int, block: Block, number: int, way: Arrival) -> None:
+    def enter(self, op: Op, index: int, block: Block, number: int, way: PathState) -> None:
         """Go on in the function that an instruction calls."""
         walk, call = self.walk, op.call
         assert call is not None
@@ -91,14 +91,14 @@ class Calling:
         activation = self._activations
         registers: list[Registers] = []
         for lane in range(walk.lanes):
-            own = {n: v for n, v in way.registers[lane].items() if _is_shared(n)}
+            callee_registers = {n: v for n, v in way.registers[lane].items() if _is_shared(n)}
             for formal, operand in zip(callee.signature.parameters, call.arguments, strict=True):
-                self._pass(formal, operand, own, activation, way, lane)
-            registers.append(own)
-        frame = Frame(index, way.registers, activation, call.function, way.counts)
-        walk.expect(starts[call.function], Arrival(way.reached, tuple(registers), (*way.stack, frame)), None)
+                self._pass(formal, operand, callee_registers, activation, way, lane)
+            registers.append(callee_registers)
+        frame = CallFrame(index, way.registers, activation, call.function, way.counts)
+        walk.expect(starts[call.function], PathState(way.reached, tuple(registers), (*way.stack, frame)), None)
 
-    def leave(self, way: Arrival, index: int, walk: Walk) -> None:
+    def leave(self, way: PathState, index: int, walk: Walk) -> None:
         """Go on behind the call of the function that ends."""
         if not way.stack:
             walk.expect(None, way, None)
@@ -111,20 +111,22 @@ class Calling:
         assert callee.signature is not None
         registers: list[Registers] = []
         for lane in range(walk.lanes):
-            own = {**frame.saved[lane], **{n: v for n, v in way.registers[lane].items() if _is_shared(n)}}
-            back = Arrival(way.reached, (own,) * walk.lanes, tuple(outer))
+            caller_registers = {**frame.saved[lane], **{n: v for n, v in way.registers[lane].items() if _is_shared(n)}}
+            back = PathState(way.reached, (caller_registers,) * walk.lanes, tuple(outer))
             for formal, operand in zip(callee.signature.returns, call.results, strict=True):
                 self._take(formal, operand, way, back, frame.activation, lane)
-            registers.append(own)
+            registers.append(caller_registers)
         number, landing = next((i, b) for i, b in enumerate(walk.flow.blocks) if b.finishes == frame.call)
-        walk.expect(landing.next, Arrival(way.reached, tuple(registers), tuple(outer), frame.counts), number)
+        walk.expect(landing.next, PathState(way.reached, tuple(registers), tuple(outer), frame.counts), number)
 
     def _formal_region(self, formal: Formal, activation: int, lane: int) -> Region:
         assert formal.place is not None
         place = formal.place._replace(framed=True)
         return self.walk.places.of_place(place.name, place, activation, lane)
 
-    def _pass(self, formal: Formal, operand: Any, own: Registers, activation: int, way: Arrival, lane: int) -> None:
+    def _pass(
+        self, formal: Formal, operand: Any, registers: Registers, activation: int, way: PathState, lane: int
+    ) -> None:
         """Let a parameter be what is passed for it."""
         walk = self.walk
         source = self._framed(operand, way, lane)
@@ -139,11 +141,11 @@ class Calling:
         else:
             value = walk.operand(formal.type, formal.type.width, operand, way, lane)
         if target is None:
-            own[str(formal.register)] = value
+            registers[str(formal.register)] = value
         else:
             target.put(0, formal.size, value, writes=False)
 
-    def _take(self, formal: Formal, operand: Any, way: Arrival, back: Arrival, activation: int, lane: int) -> None:
+    def _take(self, formal: Formal, operand: Any, way: PathState, back: PathState, activation: int, lane: int) -> None:
         """Let a result be what the function left for it."""
         walk, registers = self.walk, back.registers[lane]
         if operand == tree.Name("_"):
@@ -163,12 +165,12 @@ class Calling:
         else:
             reached = way.reached[lane]
             for k in range(formal.size):
-                new = Piece(value, k, formal.size) if region is None else region.piece(k)
-                if not is_true(reached):
-                    new = Piece(select(reached, new.byte, target.piece(k).byte), 0, 1)
+                new = SymbolicByte(value, k, formal.size) if region is None else region.piece(k)
+                if reached is not TRUE:
+                    new = SymbolicByte(select(reached, new.byte, target.piece(k).byte), 0, 1)
                 target.bytes[k] = new
 
-    def _framed(self, operand: Any, way: Arrival, lane: int) -> Region | None:
+    def _framed(self, operand: Any, way: PathState, lane: int) -> Region | None:
         """The variable in a frame that is passed, or gets a result; None for registers and constants."""
         name = operand.text if isinstance(operand, tree.Name) else ""
         place = self.walk.kernel.places.get(name)

@@ -7,6 +7,8 @@ of two lanes of which no order is known, are beyond what is followed.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec import contracts
@@ -15,10 +17,10 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.flow import destinations
 from ptxspec.machine.special import INDEX, SpecialValues, meaning, variables_of
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.addresses import Case
-from ptxspec.query.paths.arrivals import Arrival, is_false
+from ptxspec.query.paths.addresses import AddressCase
+from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.core import Bool, Int, constant
+from ptxspec.terms.core import Bool, constant
 from ptxspec.terms.effects import Access, Collective, Load, Wait
 from ptxspec.terms.steps import taken
 from ptxspec.terms.vocabulary import FALSE, low_bits, number, select, substitute
@@ -62,7 +64,7 @@ class Collectives:
 
     # where lanes meet ------------------------------------------------------------------------------------------------------
 
-    def meet(self, op: Op, effect: Collective | Wait, way: Arrival, holds: tuple[Bool, ...]) -> None:
+    def meet(self, op: Op, effect: Collective | Wait, way: PathState, holds: tuple[Bool, ...]) -> None:
         """Let all lanes that come to an instruction have what it tells them; `way` gets their registers."""
         walk = self.walk
         if isinstance(effect, Collective) and effect.warps > 1:
@@ -74,13 +76,13 @@ class Collectives:
         done = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         envs = [walk.sources(op, way._replace(reached=done), lane) for lane in range(walk.lanes)]
         if isinstance(effect, Wait):
-            if walk.orders.at(op, done[0], 0):
+            if walk.orders.at(op, done[0]):
                 walk.orders.add(op, done[0], 0, envs[0].values())
             self._barrier(op, effect, done, envs)
         else:
             self._exchange(op, effect, done, envs)
         for lane, env in enumerate(envs):
-            if not is_false(way.reached[lane]):
+            if way.reached[lane] is not FALSE:
                 walk.write(op, env, way, lane, holds[lane])
         if not list(destinations(op)):
             self.touched.clear()  # nothing is learned: the instruction is there for the order of accesses
@@ -90,87 +92,70 @@ class Collectives:
         walk = self.walk
         if effect.threads is not None:
             raise walk.unsupported(op, effect)
-        some: Any = FALSE
-        for one in done:
-            some = some | one
-        for lane, one in enumerate(done):
-            self._beyond(
-                some & ~one & ~self._gone(lane), f"where not all lanes reach the barrier at line {walk.line_of(op)}"
-            )
+        some = reduce(or_, done, FALSE)
+        where = f"where not all lanes reach the barrier at line {walk.line_of(op)}"
+        for lane, participates in enumerate(done):
+            walk.open(where, some & ~participates & ~self._gone(lane))
         arrived, holding = constant(0), constant(0)
-        for one, env in zip(done, envs, strict=True):
-            arrived = arrived + number(one)
-            holding = holding + select(one, substitute(effect.value, env), 0)
+        for participates, env in zip(done, envs, strict=True):
+            arrived = arrived + number(participates)
+            holding = holding + select(participates, substitute(effect.value, env), 0)
         for env in envs:
             env["%arrived"], env["%holding"] = arrived, holding
 
     def _exchange(self, op: Op, effect: Collective, done: tuple[Bool, ...], envs: list[dict[str, Any]]) -> None:
-        walk, page = self.walk, contracts.warps()
+        walk, page = self.walk, contracts.warps
         where = f"where lanes wait at line {walk.line_of(op)} for lanes which are elsewhere"
         masked = effect.mask is not None
         masks = [low_bits(substitute(effect.mask, env), 32) if masked else constant(0) for env in envs]
         together = constant(0)
         gone = constant(0)
-        for lane, one in enumerate(done):
-            together = together | select(one, 1 << lane, 0)
+        for lane, participates in enumerate(done):
+            together = together | select(participates, 1 << lane, 0)
             gone = gone | select(self._gone(lane), 1 << lane, 0)
         if not masked:
             walk.notes["lanes that come to an instruction without a mask come to it together"] = None
         groups: dict[int, Any] = {}
         given = self._given(effect, done, envs)
         for lane, env in enumerate(envs):
-            if is_false(done[lane]):
-                env.update(given)
-                env.update({"%own": constant(lane), "%members": constant(0), "%at_once": together})
+            env.update({**given, "%own": constant(lane), "%members": constant(0), "%at_once": together})
+            if done[lane] is FALSE:
                 continue
             mask = masks[lane]
-            if id(mask) not in groups:
-                groups[id(mask)] = self._group(mask, masks, done)
+            if id(mask) not in groups:  # those that have come under the mask
+                group = page.Group(0)
+                for other, participates in enumerate(done):
+                    _, after = taken(page.join_group, group, mask, constant(other))
+                    group = select(participates & (masks[other] == mask), after, group)
+                groups[id(mask)] = group
             group = groups[id(mask)]
             if masked:
-                (own,), _ = taken(page.join_group, group, mask, constant(lane))
-                walk.fault(done[lane] & ~own.condition)
+                (required,), _ = taken(page.join_group, group, mask, constant(lane))
+                walk.fault(done[lane] & ~required.condition)
                 goes = page.may_go(group, mask, gone)
                 if effect.aligned:
                     _, goes, _ = page.leave(page.Meeting(0, group.arrived_lanes), gone, effect.whole)
-                self._beyond(done[lane] & ~goes, where)
-            members = page.members(group.arrived_lanes, together, masked)
-            env.update(given)
-            env.update({"%own": constant(lane), "%members": members, "%at_once": together})
-
-    def _group(self, mask: Int, masks: list[Int], done: tuple[Bool, ...]) -> Any:
-        """Those that have come under a mask."""
-        page = contracts.warps()
-        group = page.Group(0)
-        for lane, one in enumerate(done):
-            _, after = taken(page.join_group, group, mask, constant(lane))
-            group = select(one & (masks[lane] == mask), after, group)
-        return group
+                walk.open(where, done[lane] & ~goes)
+            env["%members"] = page.members(group.arrived_lanes, together, masked)
 
     def _given(self, effect: Collective, done: tuple[Bool, ...], envs: list[dict[str, Any]]) -> dict[str, Any]:
         """By the names that results have for it, what each lane gives."""
-        found: dict[str, Any] = {}
-        for lane, (one, env) in enumerate(zip(done, envs, strict=True)):
+        words: dict[str, Any] = {}
+        for lane, (participates, env) in enumerate(zip(done, envs, strict=True)):
             memo: dict[int, Any] = {}
             names = lane_words(lane, 1 + len(effect.more))
             for name, term in zip(names, (effect.value, *effect.more), strict=True):
-                value = constant(0) if is_false(one) else select(one, substitute(term, env, memo), 0)
-                found[name] = low_bits(value, 64)
-        return found
+                value = constant(0) if participates is FALSE else select(participates, substitute(term, env, memo), 0)
+                words[name] = low_bits(value, 64)
+        return words
 
     def _gone(self, lane: int) -> Bool:
         """Whether a lane has ended."""
-        found: Bool = FALSE
-        for way in self.walk.ends:
-            found = found | way.reached[lane]
-        return found
-
-    def _beyond(self, holds: Bool, where: str) -> None:
-        self.walk.open(where, holds)
+        return reduce(or_, (way.reached[lane] for way in self.walk.ends), FALSE)
 
     # races -----------------------------------------------------------------------------------------------------------------
 
-    def accessed(self, cases: list[Case], effect: Access, done: Bool, lane: int, line: int) -> None:
+    def accessed(self, cases: list[AddressCase], effect: Access, done: Bool, lane: int, line: int) -> None:
         """Note which bytes a lane reaches, and where that races with what another one did since they last met."""
         walk = self.walk
         if walk.lanes == 1:
@@ -192,4 +177,4 @@ class Collectives:
                     others.append(_Touch(lane, here, writes))
         if self._pairs > MOST_PAIRS:
             raise Unsupported(f"more than {MOST_PAIRS:,} pairs of accesses of two lanes might race")
-        self._beyond(races, f"where accesses of two lanes race (line {line})")
+        walk.open(f"where accesses of two lanes race (line {line})", races)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.machine.flow import FlowGraph, registers_written, successors
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.arrivals import Arrival
+from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms.core import Bool, truth_variable, variable
 from ptxspec.terms.effects import Call, Load
 from ptxspec.terms.types import Type
@@ -32,14 +32,14 @@ class Obligation(NamedTuple):
     fails: Bool
 
 
-class Loop(NamedTuple):
+class NaturalLoop(NamedTuple):
     """The block at which a loop begins, and all of its blocks."""
 
     head: int
     blocks: frozenset[int]
 
 
-def loops(flow: FlowGraph) -> list[Loop]:
+def loops(flow: FlowGraph) -> list[NaturalLoop]:
     """The loops of a kernel, by the blocks at which they begin."""
     edges = {i: successors(block) for i, block in enumerate(flow.blocks)}
     heads: dict[int, set[int]] = {}
@@ -47,16 +47,16 @@ def loops(flow: FlowGraph) -> list[Loop]:
         for to in following:
             if to <= i:
                 heads.setdefault(to, set()).add(i)
-    found = []
+    loops = []
     for head, sources in heads.items():
         inside, todo = {head}, [s for s in sources if s != head]
         while todo:
-            one = todo.pop()
-            if one not in inside:
-                inside.add(one)
-                todo += [i for i, following in edges.items() if one in following]
-        found.append(Loop(head, frozenset(inside)))
-    return found
+            number = todo.pop()
+            if number not in inside:
+                inside.add(number)
+                todo += [i for i, following in edges.items() if number in following]
+        loops.append(NaturalLoop(head, frozenset(inside)))
+    return loops
 
 
 class Inductive:
@@ -64,65 +64,58 @@ class Inductive:
 
     def __init__(self, walk: Walk, text: str):
         self.walk, self.text = walk, text
-        found = loops(walk.flow)
-        if len(found) > 1:
-            lines = ", ".join(str(walk.line(walk.flow.blocks[loop.head].start)) for loop in found)
+        natural_loops = loops(walk.flow)
+        if len(natural_loops) > 1:
+            lines = ", ".join(str(walk.line(walk.flow.blocks[loop.head].start)) for loop in natural_loops)
             raise Unsupported(f"an invariant is for a single loop; there are loops at the lines {lines}")
-        self.loop = found[0] if found else None
+        self.loop = natural_loops[0] if natural_loops else None
         self.obligations: list[Obligation] = []
         #: that the invariant holds at the time of which the walk is about
         self.assumed: Bool = TRUE
         self.types: dict[str, Type] = {}
         self._entry: list[dict[str, Any]] = []
-        if self.loop is not None:
-            self._check_effects(self.loop)
-
-    @property
-    def mark(self) -> str:
-        """What ends the names of values that a loop leaves: each side's own, since the loops need not be in step."""
-        return "''" if self.walk.options.is_right else "'"
+        for op in (
+            self._ops() if self.loop is not None else ()
+        ):  # what an invariant about registers tells of, and no more
+            effect = op.plan.meaning.effect
+            if op.call is not None or isinstance(effect, Call):
+                raise Unsupported(f"an invariant is for a loop without calls (line {walk.line_of(op)})")
+            if hasattr(effect, "values") and not isinstance(effect, Load):
+                where = walk.line_of(op)
+                raise Unsupported(f"an invariant says nothing of memory, and line {where} of the loop writes there")
+        if self.loop is not None and walk.lanes > 1:
+            raise Unsupported("an invariant is for a loop of one thread")
 
     @property
     def line(self) -> int:
         assert self.loop is not None
         return self.walk.line(self.walk.flow.blocks[self.loop.head].start)
 
-    def _check_effects(self, loop: Loop) -> None:
-        """Raise Unsupported for a loop that does more than an invariant about registers tells of."""
-        for op in self._ops(loop):
-            effect = op.plan.meaning.effect
-            if op.call is not None or isinstance(effect, Call):
-                raise Unsupported(f"an invariant is for a loop without calls (line {self.walk.line_of(op)})")
-            if hasattr(effect, "values") and not isinstance(effect, Load):
-                where = self.walk.line_of(op)
-                raise Unsupported(f"an invariant says nothing of memory, and line {where} of the loop writes there")
-        if self.walk.lanes > 1:
-            raise Unsupported("an invariant is for a loop of one thread")
-
-    def _ops(self, loop: Loop) -> list[Any]:
-        blocks = [self.walk.flow.blocks[b] for b in loop.blocks]
+    def _ops(self) -> list[Any]:
+        assert self.loop is not None
+        blocks = [self.walk.flow.blocks[b] for b in self.loop.blocks]
         return [op for b in blocks for op in self.walk.kernel.code[b.start : b.end]]
 
-    def entered(self, way: Arrival) -> Arrival:
+    def entered(self, way: PathState) -> PathState:
         """Any time that the loop begins, in place of the first."""
-        assert self.loop is not None
         walk = self.walk
         (registers,) = way.registers
         named = [n for n in walk.kernel.registers if n in registers or self._named(n)]
         self._entry = [{n: walk.read(way, n, 0, carried=not self._named(n)) for n in named}]
         self._oblige(f"it holds where the loop at line {self.line} is entered", way)
         later = dict(registers)
-        for name in dict.fromkeys(n for op in self._ops(self.loop) for n in registers_written(op)):
+        for name in dict.fromkeys(n for op in self._ops() for n in registers_written(op)):
             later[name] = self._anything(name, registers.get(name, walk.places.pointer(walk.public(name, 0))))
-        found = way._replace(registers=(later,))
+        entered = way._replace(registers=(later,))
         (reached,) = way.reached
-        self.assumed = self.assumed & (~reached | self._holds(found))
-        return found
+        self.assumed = self.assumed & (~reached | self._holds(entered))
+        return entered
 
     def _anything(self, name: str, first: Any) -> Any:
         """Any value that a register may hold; of one that pointed into a region, how far it lies from its beginning."""
         type = self.walk.kernel.registers[name]
-        shown = f"{self.walk.public(name, 0)}{self.mark}"
+        # each side's values have a name of their own, since the loops need not be in step
+        shown = self.walk.public(name, 0) + ("''" if self.walk.options.is_right else "'")
         cases = None if first is None or type.width != 64 else self.walk.memory.addresses.cases(first)
         if cases is None or len(cases) != 1:
             self.types[shown] = type
@@ -131,7 +124,7 @@ class Inductive:
         self.types[f"{shown}-{region.name}"] = type
         return low_bits(region.base + variable(f"{shown}-{region.name}", type.width), type.width)
 
-    def again(self, way: Arrival) -> None:
+    def again(self, way: PathState) -> None:
         """The loop begins again: there the invariant has to hold."""
         self._oblige(f"going through the loop at line {self.line} once preserves it", way, self.assumed)
 
@@ -143,13 +136,13 @@ class Inductive:
     def _named(self, name: str) -> bool:
         return re.search(rf"(?<![\w%]){re.escape(self.walk.public(name, 0))}(?!\w)", self.text) is not None
 
-    def _oblige(self, what: str, way: Arrival, assumed: Bool = TRUE) -> None:
+    def _oblige(self, what: str, way: PathState, assumed: Bool = TRUE) -> None:
         (reached,) = way.reached
         fails = reached & assumed & ~self._holds(way)
         if fails is not FALSE:
             self.obligations.append(Obligation(what, fails))
 
-    def _holds(self, way: Arrival) -> Bool:
+    def _holds(self, way: PathState) -> Bool:
         """The invariant of what registers hold on a way."""
         walk = self.walk
         text = _ENTRY.sub(r"entry_\1", self.text)

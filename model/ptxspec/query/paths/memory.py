@@ -8,25 +8,26 @@ Accesses are checked by the step of spec/machine/access.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptxspec import contracts
-from ptxspec.query.paths.addresses import Addresses, Case
-from ptxspec.query.paths.conditions import assumed
+from ptxspec.query.paths.addresses import AddressCase, Addresses
+from ptxspec.query.paths.arrivals import assumed
 from ptxspec.terms.core import Bool, Int, constant, integer, make_int, variable
 from ptxspec.terms.storage import Broke, Broken, Way
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, bit, low_bits, select
 
 
-class Piece(NamedTuple):
+class SymbolicByte(NamedTuple):
     """A byte: the one of this number of a term that has `width` bytes."""
 
     term: Int
     number: int
     width: int
 
-    def follows(self, first: Piece, distance: int) -> bool:
+    def follows(self, first: SymbolicByte, distance: int) -> bool:
         """Whether it is so many bytes behind another one of the same term."""
         return self.term is first.term and self.width == first.width and self.number == first.number + distance
 
@@ -35,29 +36,25 @@ class Piece(NamedTuple):
         return low_bits(self.term >> (8 * self.number), 8)
 
 
+@dataclass(eq=False)
 class Region:
-    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach. No
-    other thread accesses one that `is_private`."""
+    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach, and
+    `since` says by lane and number where bytes were written since the last event that others see. No other thread accesses one
+    that `is_private`."""
 
-    def __init__(
-        self,
-        name: str,
-        space: str,
-        size: int,
-        align: int,
-        base: Int,
-        initial: Callable[[int], Piece],
-        writable: bool,
-        is_private: bool,
-    ):
-        self.name, self.space, self.size, self.align, self.base = name, space, size, align, base
-        self.initial, self.writable, self.is_private = initial, writable, is_private
-        self.bytes: dict[int, Piece] = {}
-        self.written: set[int] = set()
-        #: by lane and number, where bytes were written since the last event that others see
-        self.since: dict[tuple[int, int], Bool] = {}
+    name: str
+    space: str
+    size: int
+    align: int
+    base: Int
+    initial: Callable[[int], SymbolicByte]
+    writable: bool
+    is_private: bool
+    bytes: dict[int, SymbolicByte] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    since: dict[tuple[int, int], Bool] = field(default_factory=dict)
 
-    def piece(self, i: int) -> Piece:
+    def piece(self, i: int) -> SymbolicByte:
         if i not in self.bytes:
             self.bytes[i] = self.initial(i)
         return self.bytes[i]
@@ -79,12 +76,12 @@ class Region:
     def put(self, at: int, count: int, value: Int, writes: bool = True) -> None:
         """Let so many bytes be those of a number."""
         for k in range(count):
-            self.bytes[at + k] = Piece(value, k, count)
+            self.bytes[at + k] = SymbolicByte(value, k, count)
         if writes:
             self.written.update(range(at, at + count))
 
 
-class Memory:
+class SymbolicMemory:
     """All regions of one side. `inputs` has what the sides read of memory: variables, by name, with their types."""
 
     def __init__(self, address_bits: int) -> None:
@@ -93,8 +90,8 @@ class Memory:
         self.regions: dict[str, Region] = {}
         self.inputs: dict[str, Type] = {}
         self.bases: dict[str, Type] = {}
-        self.page, self.layout = contracts.access(), contracts.generic_addressing()
-        self.spaces = contracts.state_spaces()
+        self.page, self.layout = contracts.access, contracts.generic_addressing
+        self.spaces = contracts.state_spaces
         self._interferences: list[tuple[Bool, Int]] = []
 
     # regions -------------------------------------------------------------------------------------------------------------
@@ -105,7 +102,7 @@ class Memory:
         space: str,
         size: int,
         align: int,
-        initial: Callable[[int], Piece] | None = None,
+        initial: Callable[[int], SymbolicByte] | None = None,
         writable: bool = True,
         is_private: bool = False,
     ) -> Region:
@@ -118,20 +115,20 @@ class Memory:
         most = max(least, end - size - align)
         base = make_int("bounded", (variable(name, bits),), (least, most))
         is_private = is_private or not writable or facts.shared_by == self.spaces.THREAD
-        found = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
+        region = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
         for holds, number in self._interferences:
-            self._leave(found, holds, number)
-        self.regions[name] = found
+            self._leave(region, holds, number)
+        self.regions[name] = region
         self.bases[name] = TYPES[f"b{bits}"]
         self.addresses.add(base, name)
-        return found
+        return region
 
-    def unknown(self, name: str) -> Callable[[int], Piece]:
+    def unknown(self, name: str) -> Callable[[int], SymbolicByte]:
         """Bytes that are inputs."""
 
-        def initial(i: int) -> Piece:
+        def initial(i: int) -> SymbolicByte:
             self.inputs[f"{name}[{i}]"] = TYPES["b8"]
-            return Piece(variable(f"{name}[{i}]", 8), 0, 1)
+            return SymbolicByte(variable(f"{name}[{i}]", 8), 0, 1)
 
         return initial
 
@@ -147,7 +144,7 @@ class Memory:
             return
         was, before = dict(region.bytes), region.initial
 
-        def initial(i: int) -> Piece:
+        def initial(i: int) -> SymbolicByte:
             byte: Int = constant(0)
             for k in range(number.hi, number.lo - 1, -1):
                 name = f"{region.name}[{i}]@{k}"
@@ -155,8 +152,8 @@ class Memory:
                 left = variable(name, 8)
                 byte = left if k == number.hi else select(number == k, left, byte)
             if holds is TRUE:
-                return Piece(byte, 0, 1)
-            return Piece(select(holds, byte, (was[i] if i in was else before(i)).byte), 0, 1)
+                return SymbolicByte(byte, 0, 1)
+            return SymbolicByte(select(holds, byte, (was[i] if i in was else before(i)).byte), 0, 1)
 
         region.bytes.clear()
         region.initial = initial
@@ -164,26 +161,26 @@ class Memory:
     def guaranteed(self, used: set[str]) -> Bool:
         """What is so of the beginnings of regions that are used: they are aligned, and those of one space are apart."""
         holds: Bool = TRUE
-        found = [r for r in self.regions.values() if r.name in used]
-        for i, region in enumerate(found):
-            own = region.base.args[0]
+        regions = [r for r in self.regions.values() if r.name in used]
+        for i, region in enumerate(regions):
+            base = region.base.args[0]
             lo, hi = region.base.attrs
-            holds = holds & (own >= lo) & (own <= hi) & self.page.aligned(own, region.align)
-            for other in found[:i]:
+            holds = holds & (base >= lo) & (base <= hi) & self.page.aligned(base, region.align)
+            for other in regions[:i]:
                 if other.space == region.space:
-                    its = other.base.args[0]
-                    holds = holds & ((own + region.size <= its) | (its + other.size <= own))
+                    other_base = other.base.args[0]
+                    holds = holds & ((base + region.size <= other_base) | (other_base + other.size <= base))
         return holds
 
     # accesses ------------------------------------------------------------------------------------------------------------
 
-    def reached(self, space: str, address: Int, into: Collection[str] = ()) -> list[Case]:
+    def reached(self, space: str, address: Int, into: Collection[str] = ()) -> list[AddressCase]:
         """The regions that an address of a state space may reach: those that it is formed from, or else any. A generic one must
         lie in one of the state spaces `into`, if there are any."""
         cases = [self._counted(space, case) for case in self._reached(space, address)]
         return [c for c in cases if space != "generic" or self.page.may_lie(self.regions[c.region].space, into)]
 
-    def _counted(self, space: str, case: Case) -> Case:
+    def _counted(self, space: str, case: AddressCase) -> AddressCase:
         """The same in as many bits as count of an address: a region lies in these, so that the rest is that of the distance."""
         offset = self.page.counted(space, case.offset, True)
         if offset is case.offset or offset.hi >= case.offset.hi:
@@ -191,24 +188,20 @@ class Memory:
         counts = (case.offset == offset) | (self.page.ignores_upper_halves() == 1)
         return case._replace(offset=offset, counts=counts)
 
-    def _reached(self, space: str, address: Int) -> list[Case]:
-        cases = self.addresses.cases(address)
-        if cases is None:
-            cases = [
-                Case(r.name, low_bits(address - r.base - self._window(space, r), 64), self._falls(space, r, address))
-                for r in self.regions.values()
-                if self._may_reach(space, r)
-            ]
-            return cases
-        found = []
-        for case in cases:
+    def _reached(self, space: str, address: Int) -> list[AddressCase]:
+        cases, reached = self.addresses.cases(address), []
+        for region in self.regions.values() if cases is None else ():  # it is formed from none, and may lie in any
+            if self._may_reach(space, region):
+                offset = low_bits(address - region.base - self._window(space, region), 64)
+                holds = self.page.inside(self.page.counted(space, offset, True), 1, constant(region.size))
+                reached.append(AddressCase(region.name, offset, holds))
+        for case in cases or ():
             region = self.regions[case.region]
-            if not self._may_reach(space, region):
-                continue
-            window = self._window(space, region)
-            offset = low_bits(case.offset - window, 64) if window else case.offset
-            found.append(case._replace(offset=offset))
-        return found
+            if self._may_reach(space, region):
+                window = self._window(space, region)
+                offset = low_bits(case.offset - window, 64) if window else case.offset
+                reached.append(case._replace(offset=offset))
+        return reached
 
     def _may_reach(self, space: str, region: Region) -> bool:
         wanted = space.partition("::")[0]
@@ -218,12 +211,7 @@ class Memory:
         """What a generic address of a region has that its address in the space lacks."""
         return self.layout.base(region.space) if space == "generic" else 0
 
-    def _falls(self, space: str, region: Region, address: Int) -> Bool:
-        """Whether an address that is formed from no region lies in this one."""
-        offset = low_bits(address - region.base - self._window(space, region), 64)
-        return self.page.inside(self.page.counted(space, offset, True), 1, constant(region.size))
-
-    def allowed(self, cases: list[Case], address: Int, size: int, write: bool) -> Bool:
+    def allowed(self, cases: list[AddressCase], address: Int, size: int, write: bool) -> Bool:
         """Whether an access is: it lies in a region that may be written if it is to be, and is aligned."""
         result: Bool = FALSE
         for case in cases:
@@ -234,18 +222,20 @@ class Memory:
             result = result | (case.holds & case.counts & storage.allowed)
         return result
 
-    def load(self, cases: list[Case], size: int, count: int, holds: Bool) -> list[Int]:
+    def load(self, cases: list[AddressCase], size: int, count: int, holds: Bool) -> list[Int]:
         """So many values of `size` bytes, where an access is allowed and a condition holds."""
-        found: list[Int] = [constant(0)] * count
+        values: list[Int] = [constant(0)] * count
         for case in reversed(cases):
             region = self.regions[case.region]
             for i in range(count):
                 value = self._chosen(region, case.offset, size * count, i * size, size)
                 value = assumed(value, holds)
-                found[i] = value if case.holds is TRUE else select(case.holds, value, found[i])
-        return found
+                values[i] = value if case.holds is TRUE else select(case.holds, value, values[i])
+        return values
 
-    def store(self, cases: list[Case], values: list[Int], size: int, holds: Bool, lane: int | None = None) -> None:
+    def store(
+        self, cases: list[AddressCase], values: list[Int], size: int, holds: Bool, lane: int | None = None
+    ) -> None:
         """Write values of `size` bytes where a condition holds and the access is allowed; `lane` is whose store it is, if others
         see it only at an event that comes later."""
         for case in cases:

@@ -74,49 +74,50 @@ def options(
     """What was asked for, in order. Raises ValueError for what cannot be read."""
     if isinstance(unroll, bool) or not isinstance(unroll, int) or not 1 <= unroll <= MOST_UNROLLED:
         raise ValueError(f"unroll is an integer from 1 to {MOST_UNROLLED}, not {unroll!r}")
-    found = {name: _buffer(name, said) for name, said in (buffers or {}).items()}
-    for one in found.values():
-        if one.of and (one.of not in found or found[one.of].of):
-            raise ValueError(f"{one.name}: {one.of} is no buffer with bytes of its own")
-        if one.of and one.offset > found[one.of].size:
-            raise ValueError(f"{one.name} begins {one.offset} bytes into {one.of}, which has {found[one.of].size}")
-    lanes = contracts.warps().LANES if warp else 1
+    pointers = {name: _buffer(name, text) for name, text in (buffers or {}).items()}
+    for buffer in pointers.values():
+        if buffer.of and (buffer.of not in pointers or pointers[buffer.of].of):
+            raise ValueError(f"{buffer.name}: {buffer.of} is no buffer with bytes of its own")
+        size = pointers[buffer.of].size if buffer.of else buffer.size
+        if buffer.offset > size:
+            raise ValueError(f"{buffer.name} begins {buffer.offset} bytes into {buffer.of}, which has {size}")
+    lanes = contracts.warps.LANES if warp else 1
     if isinstance(compare, str) or (compare is not None and not compare):
         raise ValueError(f"compare is a list of names, not {compare!r}")
     if nan not in get_args(Nan):
         raise ValueError(f"nan is 'any' or 'payloads', not {nan!r}")
     names = None if compare is None else tuple(compare)
-    return Options(unroll, invariant, tuple(found.values()), lanes, contract, compare=names, nan=nan)
+    return Options(unroll, invariant, tuple(pointers.values()), lanes, contract, compare=names, nan=nan)
 
 
-def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
+def _buffer(name: str, text: int | str | tuple[str, int]) -> Buffer:
     """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
-    spaces = contracts.state_spaces()
-    if isinstance(said, tuple | list):  # a list, where it was read from a file
-        said = "+".join(map(str, said))
-    if isinstance(said, str):
-        alias = _ALIAS.fullmatch(said.strip())
+    spaces = contracts.state_spaces
+    if isinstance(text, tuple | list):  # a list, where it was read from a file
+        text = "+".join(map(str, text))
+    if isinstance(text, str):
+        alias = _ALIAS.fullmatch(text.strip())
         if alias is not None:
             return Buffer(name, 0, spaces.OF_BUFFERS, of=alias["of"], offset=int(alias["offset"]))
-        match = _SIZE.fullmatch(said.strip())
+        match = _SIZE.fullmatch(text.strip())
         known = set(spaces.addressable()) - {spaces.OF_PARAMETERS}
         if match is None or (match["space"] or spaces.OF_BUFFERS) not in known:
             how = 'as in "64", "64 shared align 8", "64 read-only", "64 private" or "base+16"'
-            raise ValueError(f"{name}: a buffer is so many bytes, {how}, not {said!r}")
+            raise ValueError(f"{name}: a buffer is so many bytes, {how}, not {text!r}")
         space, align = match["space"] or spaces.OF_BUFFERS, int(match["align"] or ALIGNMENT)
         writable = match["fixed"] is None and spaces.SPACES[space].written
         return _sized(Buffer(name, int(match["size"]), space, align, writable, private=match["private"] is not None))
-    if isinstance(said, bool) or not isinstance(said, int):
-        raise ValueError(f"{name}: a buffer is a number of bytes, not {said!r}")
-    return _sized(Buffer(name, said, spaces.OF_BUFFERS))
+    if isinstance(text, bool) or not isinstance(text, int):
+        raise ValueError(f"{name}: a buffer is a number of bytes, not {text!r}")
+    return _sized(Buffer(name, text, spaces.OF_BUFFERS))
 
 
-def _sized(found: Buffer) -> Buffer:
-    if not 1 <= found.size <= MOST_BYTES:
-        raise ValueError(f"{found.name}: a buffer has 1 to {MOST_BYTES} bytes, not {found.size}")
-    if found.align & (found.align - 1) or not 1 <= found.align <= 4096:
-        raise ValueError(f"{found.name}: an alignment is a power of two up to 4096, not {found.align}")
-    return found
+def _sized(buffer: Buffer) -> Buffer:
+    if not 1 <= buffer.size <= MOST_BYTES:
+        raise ValueError(f"{buffer.name}: a buffer has 1 to {MOST_BYTES} bytes, not {buffer.size}")
+    if buffer.align & (buffer.align - 1) or not 1 <= buffer.align <= 4096:
+        raise ValueError(f"{buffer.name}: an alignment is a power of two up to 4096, not {buffer.align}")
+    return buffer
 
 
 #: a question about straight lines

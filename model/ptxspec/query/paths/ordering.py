@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.language.checked import Op
 from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
-from ptxspec.query.paths.addresses import Case
-from ptxspec.query.paths.arrivals import is_false
+from ptxspec.query.paths.addresses import AddressCase
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Wait, orders_memory
 from ptxspec.terms.types import TYPES, Type
@@ -32,7 +31,7 @@ MARK = "#"
 _OPERAND = TYPES["b128"]
 
 
-class Event(NamedTuple):
+class OrderEvent(NamedTuple):
     """An instruction that takes part in the order of memory: a digest of what it is, whether it is executed, how many events
     come before it, its operands, and by the names of bytes and lanes, whether that lane wrote the byte since the event before,
     and what it holds."""
@@ -44,14 +43,6 @@ class Event(NamedTuple):
     written: dict[str, tuple[Bool, Int]]
 
 
-def takes_part(op: Op, lanes: int) -> bool:
-    """Whether an instruction orders memory for threads that are not executed here."""
-    effect = op.plan.meaning.effect
-    if isinstance(effect, Wait):
-        return lanes == 1  # else all threads of the CTA are here
-    return orders_memory(effect)
-
-
 class Orders:
     """The events of a walk."""
 
@@ -59,7 +50,7 @@ class Orders:
         self.walk = walk
         #: those in the text that are executed on some path, in the order in which they are met
         self.met: dict[int, Ordering] = {}
-        self.events: list[Event] = []
+        self.events: list[OrderEvent] = []
         self.before: Int = constant(0)
 
     @property
@@ -67,10 +58,12 @@ class Orders:
         """Whether other threads are thought of."""
         return self.walk.options.interfered
 
-    def at(self, op: Op, done: Bool, lane: int, cases: Iterable[Case] = ()) -> bool:
+    def at(self, op: Op, done: Bool, cases: Iterable[AddressCase] = ()) -> bool:
         """Whether an instruction is an event. If others are thought of, memory holds then what they left."""
-        walk, regions = self.walk, self.walk.memory.regions
-        if not takes_part(op, walk.lanes) or is_false(done):
+        walk, regions, effect = self.walk, self.walk.memory.regions, op.plan.meaning.effect
+        # all threads that a barrier in a warp of lanes is for are here
+        takes_part = walk.lanes == 1 if isinstance(effect, Wait) else orders_memory(effect)
+        if not takes_part or done is FALSE:
             return False
         reached = [regions[case.region] for case in cases]
         if reached and all(region.is_private for region in reached):
@@ -90,56 +83,56 @@ class Orders:
             return
         terms = tuple(low_bits(number(x) if isinstance(x, Bool) else x, _OPERAND.width) for x in operands)
         what = _digest(f"{ordering_of(op, self.walk.side.source).what} {lane}")
-        self.events.append(Event(what, done, self.before, terms, self._written))
+        self.events.append(OrderEvent(what, done, self.before, terms, self._written))
         self.before = self.before + number(done)
 
-    def where(self, cases: Iterable[Case]) -> Int:
+    def where(self, cases: Iterable[AddressCase]) -> Int:
         """The generic address that an access reaches."""
         memory = self.walk.memory
-        found: Int = constant(0)
+        address: Int = constant(0)
         for case in reversed(list(cases)):
             region = memory.regions[case.region]
             window = memory.layout.base(region.space) if region.space in memory.layout.WINDOWS else 0
-            found = select(case.holds, low_bits(region.base + case.offset + window, 64), found)
-        return found
+            address = select(case.holds, low_bits(region.base + case.offset + window, 64), address)
+        return address
 
     def _since(self, done: Bool) -> dict[str, tuple[Bool, Int]]:
         """What was written since the event before, if an event is executed now."""
-        found = {}
+        written = {}
         for region in self.walk.memory.regions.values():
             for (lane, i), holds in region.since.items():
-                found[f"{region.name}[{i}] {lane}"] = holds, region.piece(i).byte
+                written[f"{region.name}[{i}] {lane}"] = holds, region.piece(i).byte
             kept = {at: holds & ~done for at, holds in region.since.items()}
-            region.since = {at: holds for at, holds in kept.items() if not is_false(holds)}
-        return found
+            region.since = {at: holds for at, holds in kept.items() if holds is not FALSE}
+        return written
 
     def results(self) -> dict[str, tuple[Any, Type]]:
         """What is compared of the events, and the types, by names that begin with MARK and the number of an event; the last
         is the end."""
-        self.events.append(Event(_digest("end"), TRUE, self.before, (), self._since(TRUE)))
-        found: dict[str, tuple[Any, Type]] = {}
+        self.events.append(OrderEvent(_digest("end"), TRUE, self.before, (), self._since(TRUE)))
+        results: dict[str, tuple[Any, Type]] = {}
         for k in range(self.before.hi + 1):
             here = [(e, e.done & (e.number == k)) for e in self.events if e.number.lo <= k <= e.number.hi]
-            found[f"{MARK}{k}"] = _chosen([(c, constant(e.what)) for e, c in here]), TYPES["b64"]
+            results[f"{MARK}{k}"] = _chosen([(c, constant(e.what)) for e, c in here]), TYPES["b64"]
             for i in range(max((len(e.operands) for e, _ in here), default=0)):
                 terms = [(c, e.operands[i]) for e, c in here if i < len(e.operands)]
-                found[f"{MARK}{k}.{i}"] = _chosen(terms), _OPERAND
+                results[f"{MARK}{k}.{i}"] = _chosen(terms), _OPERAND
             for name in dict.fromkeys(n for e, _ in here for n in e.written):
                 cases = [(c & e.written[name][0], e.written[name][1]) for e, c in here if name in e.written]
                 is_written: Any = FALSE
                 for holds, _ in cases:
                     is_written = is_written | holds
-                found[f"{MARK}{k} {name} written"] = is_written, TYPES["pred"]
-                found[f"{MARK}{k} {name}"] = _chosen(cases), TYPES["b8"]
-        return found
+                results[f"{MARK}{k} {name} written"] = is_written, TYPES["pred"]
+                results[f"{MARK}{k} {name}"] = _chosen(cases), TYPES["b8"]
+        return results
 
 
 def _chosen(cases: list[tuple[Bool, Int]]) -> Int:
     """The term whose condition holds, of which one does at most; else 0."""
-    found: Int = constant(0)
+    chosen: Int = constant(0)
     for holds, term in reversed(cases):
-        found = select(holds, term, found)
-    return found
+        chosen = select(holds, term, chosen)
+    return chosen
 
 
 def _digest(text: str) -> int:

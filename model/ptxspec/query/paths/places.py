@@ -8,23 +8,23 @@ from ptxspec import contracts
 from ptxspec.language.checked import Place
 from ptxspec.machine.special import variables_of
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.memory import Piece, Region
+from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.core import Int, constant, variable
 from ptxspec.terms.types import TYPES
 
 if TYPE_CHECKING:
-    from ptxspec.query.paths.arrivals import Arrival
+    from ptxspec.query.paths.arrivals import PathState
     from ptxspec.query.paths.walking import Walk
 
 
-class Places:
+class Regions:
     """Makes regions when they are first asked for."""
 
     def __init__(self, walk: Walk):
-        self.walk, self.spaces = walk, contracts.state_spaces()
+        self.walk, self.spaces = walk, contracts.state_spaces
         self.buffers = {b.name: b for b in walk.options.buffers}
         self.used: set[str] = set()
-        self.found: dict[Any, Region] = {}
+        self.regions: dict[Any, Region] = {}
         #: the regions whose bytes are compared in the end
         self.compared: dict[str, Region] = {}
 
@@ -36,15 +36,20 @@ class Places:
         if buffer is None:
             return None
         self.used.add(name)
-        own = self.buffers[buffer.of] if buffer.of else buffer
-        region = self.found.get(own.name)
+        target = self.buffers[buffer.of] if buffer.of else buffer
+        region = self.regions.get(target.name)
         if region is None:
             region = self.walk.memory.add(
-                own.name, own.space, own.size, own.align, writable=own.writable, is_private=own.private
+                target.name,
+                target.space,
+                target.size,
+                target.align,
+                writable=target.writable,
+                is_private=target.private,
             )
-            if own.private:
-                self.walk.notes[f"No other thread accesses {own.name}."] = None
-            self.found[own.name] = self.compared[own.name] = region
+            if target.private:
+                self.walk.notes[f"No other thread accesses {target.name}."] = None
+            self.regions[target.name] = self.compared[target.name] = region
         return self.walk.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
 
     def check_named(self, address: Int, line: int) -> None:
@@ -60,11 +65,11 @@ class Places:
 
     # variables and parameters ----------------------------------------------------------------------------------------------
 
-    def address(self, name: str, way: Arrival, lane: int) -> Int:
+    def address(self, name: str, way: PathState, lane: int) -> Int:
         """The address of a variable or a parameter, in its state space."""
         return self.region(name, way, lane).base
 
-    def region(self, name: str, way: Arrival, lane: int) -> Region:
+    def region(self, name: str, way: PathState, lane: int) -> Region:
         place = self.walk.kernel.places[name]
         activation = way.stack[-1].activation if way.stack else 0
         return self.of_place(name, place, activation if place.framed else 0, lane)
@@ -73,27 +78,30 @@ class Places:
         """The region of a variable; of those in frames, for an activation of their function."""
         space = self.spaces.OF_FRAMES if place.framed else place.space
         facts = self.spaces.SPACES[space]
-        own = facts.shared_by == self.spaces.THREAD
-        key: Any = (activation, place.offset, lane) if place.framed else (name, lane) if own else name
-        if key in self.found:
-            return self.found[key]
+        is_private = facts.shared_by == self.spaces.THREAD
+        key: Any = (activation, place.offset, lane) if place.framed else (name, lane) if is_private else name
+        if key in self.regions:
+            return self.regions[key]
         if place.opaque or place.in_a_bank or place.size == 0:
             raise Unsupported(f"{name}: opaque variables, banks and variables without a size are not followed")
         shown = name.partition("@")[0] + (f"#{activation}" if activation else "")
         if shown in self.buffers and space != self.spaces.OF_PARAMETERS:
             raise Unsupported(f"{shown} is a variable, so that it is no pointer to a buffer")
-        shown += f".{lane}" if own and self.walk.lanes > 1 else ""
+        shown += f".{lane}" if is_private and self.walk.lanes > 1 else ""
         if space == self.spaces.OF_PARAMETERS:
             return self._parameter(shown, place, key)
         initial = None
-        if not facts.written:
-            initial = self._initial(place)
+        if not facts.written:  # the bytes that a constant begins with
+            if place.pointers:
+                raise Unsupported(f"{place.name}: initializers with addresses are not followed")
+            data = (place.initial or b"").ljust(place.size, b"\0")
+            initial = lambda i: SymbolicByte(constant(data[i]), 0, 1)  # noqa: E731
         elif not facts.initialized:
             initial = self._unwritten(shown)
         region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, facts.written)
         if facts.written and facts.initialized:
             self.compared[shown] = region
-        self.found[key] = region
+        self.regions[key] = region
         return region
 
     def _unwritten(self, name: str) -> Any:
@@ -101,42 +109,30 @@ class Places:
         walk = self.walk
         unknown = walk.memory.unknown(name)
 
-        def initial(i: int) -> Piece:
+        def initial(i: int) -> SymbolicByte:
             shown = f"{name}[{i}]"
             if walk.options.open_at_first:
-                walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
-                return Piece(walk.unwritten[shown], 0, 1)
-            found = unknown(i)
-            walk.begins_as(shown, found.term)
-            return found
+                walk.begins_as(shown, contracts.state_spaces.unwritten(TYPES["b8"], shown))
+                return SymbolicByte(walk.unwritten[shown], 0, 1)
+            byte = unknown(i)
+            walk.begins_as(shown, byte.term)
+            return byte
 
         return initial
-
-    def _initial(self, place: Place) -> Any:
-        """The bytes that a constant begins with."""
-        if place.pointers:
-            raise Unsupported(f"{place.name}: initializers with addresses are not followed")
-        data = (place.initial or b"").ljust(place.size, b"\0")
-        return lambda i: Piece(constant(data[i]), 0, 1)
 
     def _parameter(self, name: str, place: Place, key: Any) -> Region:
         """A parameter of an entry: a pointer to a buffer, a number, or an array's bytes."""
         memory = self.walk.memory
-        pointer = self.pointer(name)
-        initial = memory.unknown(name)
-        if pointer is not None:
-            value = pointer
-        elif not place.element and f"b{8 * place.size}" in TYPES:
+        value, initial = self.pointer(name), memory.unknown(name)
+        if value is None and not place.element and f"b{8 * place.size}" in TYPES:
             value = variable(name, 8 * place.size)
             memory.inputs[name] = TYPES[f"b{8 * place.size}"]
-        else:
-            value = None
         if value is not None:
             number = value
 
-            def initial(i: int) -> Piece:
-                return Piece(number, i, place.size)
+            def initial(i: int) -> SymbolicByte:
+                return SymbolicByte(number, i, place.size)
 
         region = memory.add(f"&{name}", self.spaces.OF_PARAMETERS, place.size, place.aligned, initial, writable=False)
-        self.found[key] = region
+        self.regions[key] = region
         return region

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.language.checked import spaces
+from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.engine import Engine
@@ -32,20 +32,20 @@ from ptxspec.terms.vocabulary import CONVENTION
 _STEPS = 1_000_000
 
 
-class Ran(NamedTuple):
+class LaunchResult(NamedTuple):
     """What a launch left: registers and bytes by the names that results have, or that it broke a rule."""
 
     results: dict[str, Any]
     faulted: str | None
 
 
-class _First(Fresh):
+class _InitialState(Fresh):
     """What registers and memory hold at first."""
 
-    def __new__(cls, side: Side, options: Options, values: Mapping[str, Any]) -> _First:
-        found = super().__new__(cls, 0)
-        found.side, found.options, found.values = side, options, values
-        return found
+    def __new__(cls, side: Side, options: Options, values: Mapping[str, Any]) -> _InitialState:
+        state = super().__new__(cls, 0)
+        state.side, state.options, state.values = side, options, values
+        return state
 
     side: Side
     options: Options
@@ -86,7 +86,7 @@ class _Engine(ExactEngine):
     def prepared(
         self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
     ) -> InterpretedKernel:
-        engine, found = self, super().prepared(program, threads, spread, watch)
+        engine, interpreted = self, super().prepared(program, threads, spread, watch)
 
         class Shown(InterpretedKernel):
             def start(
@@ -95,13 +95,13 @@ class _Engine(ExactEngine):
                 engine.run = super().start(memory, extents, slots, worker, watch)
                 return engine.run
 
-        return Shown(*found)
+        return Shown(*interpreted)
 
 
 class _Launches(Launches):
     """Launches whose threads begin with registers that are given."""
 
-    first: _First
+    first: _InitialState
     engine: _Engine
 
     def _run(self, kernel: Any, extents: Any, args: Any, limits: Any, how: LaunchSettings) -> Any:
@@ -133,7 +133,7 @@ class Memories(NamedTuple):
 
 def laid_out(options: Options, values: Mapping[str, Any]) -> Memories | None:
     """The buffers with the bytes that they hold at first; None if one of them is nothing that a caller can own."""
-    if any(b.space != spaces().OF_BUFFERS or not b.writable for b in options.buffers):
+    if any(b.space != contracts.state_spaces.OF_BUFFERS or not b.writable for b in options.buffers):
         return None
     memory, addresses = OwnedMemory(), {}
     for buffer in options.buffers:
@@ -153,31 +153,28 @@ def run(
     where: Memories,
     profile: str,
     pick: Callable[[Any, tuple[int, ...]], int],
-) -> Ran | None:
+) -> LaunchResult | None:
     """Launch a side; `values` has the inputs by name, `pick` chooses what conventions are. None if a launch cannot begin so: a
     function has no entry, and a thread does not choose what its special registers say."""
     if side.what == "function" or not _as_launched(options, values):
         return None
     values = {**values, **where.addresses}
     launches = _Launches(side.checked)
-    launches.first, launches.engine = _First(side, options, values), _Engine()
+    launches.first, launches.engine = _InitialState(side, options, values), _Engine()
     for name, place in side.checked.places.items():
-        if place.space == spaces().OF_BUFFERS and not place.opaque and place.size:
+        if place.space == contracts.state_spaces.OF_BUFFERS and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
-    contract = (
-        "none" if options.contract == "any" else options.contract
-    )  # a side that may be contracted is not launched
-    wanted = LaunchOptions(
-        "exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", contract, "round-robin", False
-    )
-    asked, bounds = LaunchShape(1, options.lanes, None, 0, False), LaunchBounds(_STEPS, None, None, None)
+    # a side that may be contracted is not launched
+    contract, picked = "none" if options.contract == "any" else options.contract, _Picked(profile, pick)
+    wanted = LaunchOptions("exact", picked, 1, None, (where.memory,), None, "early", contract, "round-robin", False)
+    grid, bounds = LaunchShape(1, options.lanes, None, 0, False), LaunchBounds(_STEPS, None, None, None)
     try:
-        launches.launch(side.main.name, asked, _arguments(side, values), bounds, wanted)
+        launches.launch(side.main.name, grid, _arguments(side, values), bounds, wanted)
     except LaunchError as error:
         if error.rule == "no choice":
             return None
-        return Ran({}, str(error).partition("\n")[0])
-    return Ran(_results(side, options, launches, where), None)
+        return LaunchResult({}, str(error).partition("\n")[0])
+    return LaunchResult(_results(side, options, launches, where), None)
 
 
 def _as_launched(options: Options, values: Mapping[str, Any]) -> bool:
@@ -188,29 +185,29 @@ def _as_launched(options: Options, values: Mapping[str, Any]) -> bool:
 
 
 def _arguments(side: Side, values: Mapping[str, Any]) -> list[Any]:
-    found: list[Any] = []
+    arguments: list[Any] = []
     for place in side.main.parameters:
         if place.element:
-            found.append(bytes(values.get(f"{place.name}[{i}]", 0) for i in range(place.size)))
+            arguments.append(bytes(values.get(f"{place.name}[{i}]", 0) for i in range(place.size)))
         else:
             data = int(values.get(place.name, 0)).to_bytes(place.size, "little")
-            found.append(np.frombuffer(data, f"<u{place.size}")[0])
-    return found
+            arguments.append(np.frombuffer(data, f"<u{place.size}")[0])
+    return arguments
 
 
 def _results(side: Side, options: Options, launches: _Launches, where: Memories) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    ran = launches.engine.run
-    if ran is not None and side.what == "fragment":
+    results: dict[str, Any] = {}
+    state = launches.engine.run
+    if state is not None and side.what == "fragment":
         for lane in range(options.lanes):
-            for name, value in ran.registers[lane].items():
-                found[name if options.lanes == 1 else f"{name}[{lane}]"] = value
+            for name, value in state.registers[lane].items():
+                results[name if options.lanes == 1 else f"{name}[{lane}]"] = value
     for buffer in options.buffers:
         if not buffer.of:
             data = where.memory.read(where.addresses[buffer.name], buffer.size)
-            found |= {f"{buffer.name}[{i}]": byte for i, byte in enumerate(data)}
+            results |= {f"{buffer.name}[{i}]": byte for i, byte in enumerate(data)}
     for name, place in side.checked.places.items():
-        if place.space == spaces().OF_BUFFERS and not place.opaque:
+        if place.space == contracts.state_spaces.OF_BUFFERS and not place.opaque:
             data = launches.variable(name).tobytes()
-            found |= {f"{name}[{i}]": byte for i, byte in enumerate(data)}
-    return found
+            results |= {f"{name}[{i}]": byte for i, byte in enumerate(data)}
+    return results

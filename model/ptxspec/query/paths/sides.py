@@ -37,7 +37,7 @@ class Side(NamedTuple):
     scratch: frozenset[str]
 
     @property
-    def own(self) -> str:
+    def suffix(self) -> str:
         """What ends the names of registers and variables that are the main function's."""
         return f"@{self.main.name}" if self.what == "function" else ""
 
@@ -45,37 +45,28 @@ class Side(NamedTuple):
 def side(text: str, path: str, types: Mapping[str, Type], options: Options) -> Side:
     """Read one side. `types` fixes the types of a fragment's registers. Raises PtxError, or Unsupported for a text that has not
     one thing to execute."""
-    if _is_module(text):
-        return _of_module(text, path, options)
-    source = Source(ended(text), path)
-    heading, items = parse_fragment(source)
-    if len(items) > MOST_INSTRUCTIONS:
-        raise Unsupported(f"a fragment of {len(items):,} statements: {MOST_INSTRUCTIONS:,} are the most")
-    registers = register_types(items, source, dict(types), _wanted_by(options))
-    made = _module_of(items, registers, heading)
-    return _side(source, check_tree(source, made), FRAGMENT, "fragment", options)
-
-
-def _is_module(text: str) -> bool:
-    """Whether a text declares entries or functions."""
     words, _ = syntax().lexicon.upto(text, 0, "")
-    return any(word in (".entry", ".func") for word in words)
-
-
-def _of_module(text: str, path: str, options: Options) -> Side:
-    checked = check(text, path)
-    if len(checked.kernels) == 1:
-        return _side(checked.source, checked, next(iter(checked.kernels)), "entry", options)
-    if checked.kernels:
-        raise Unsupported(f"{path} has several entries ({', '.join(checked.kernels)}): leave the one that is meant")
-    if not checked.functions:
-        raise Unsupported(f"{path} has neither an entry nor a function with a body")
-    name = list(checked.functions)[-1]
-    as_entry = checked._replace(kernels={name: checked.functions[name]})
-    return _side(checked.source, as_entry, name, "function", options)
-
-
-def _side(source: Source, checked: Checked, name: str, what: str, options: Options) -> Side:
+    if any(word in (".entry", ".func") for word in words):
+        checked = check(text, path)
+        if len(checked.kernels) > 1:
+            raise Unsupported(f"{path} has several entries ({', '.join(checked.kernels)}): leave the one that is meant")
+        if not checked.kernels and not checked.functions:
+            raise Unsupported(f"{path} has neither an entry nor a function with a body")
+        source, what = checked.source, "entry" if checked.kernels else "function"
+        name = list(checked.kernels or checked.functions)[-1]
+        if what == "function":
+            checked = checked._replace(kernels={name: checked.functions[name]})
+    else:
+        source, name, what = Source(ended(text), path), FRAGMENT, "fragment"
+        heading, items = parse_fragment(source)
+        if len(items) > MOST_INSTRUCTIONS:
+            raise Unsupported(f"a fragment of {len(items):,} statements: {MOST_INSTRUCTIONS:,} are the most")
+        # the least types of registers that hold pointers
+        spaces, is_narrow = {b.name: b.space for b in options.buffers}, contracts.access.is_narrow
+        least = {b.name: is_narrow(spaces.get(b.of or b.name, b.space)) for b in options.buffers}
+        pointers = {name: TYPES["b32" if narrow else "b64"] for name, narrow in least.items()}
+        registers = register_types(items, source, dict(types), pointers)
+        checked = check_tree(source, _module_of(items, registers, heading))
     gaps = gaps_reached(checked, name)
     if gaps:
         raise GapError(gaps, 0)
@@ -84,34 +75,18 @@ def _side(source: Source, checked: Checked, name: str, what: str, options: Optio
     return Side(source, checked, as_contracted(kernel, options.contract), checked.kernels[name], what, scratch)
 
 
-def _wanted_by(options: Options) -> dict[str, Type]:
-    """The least types of registers that hold pointers."""
-    bits = {True: TYPES["b32"], False: TYPES["b64"]}
-    narrow = contracts.access().is_narrow
-    spaces = {b.name: b.space for b in options.buffers}
-    return {b.name: bits[narrow(spaces.get(b.of or b.name, b.space))] for b in options.buffers}
-
-
 def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | None) -> tree.Module:
-    """A module with one entry, whose body is the fragment."""
+    """A module with one entry, whose body is the fragment; of the version and the target that it names, or the newest."""
     declared = [
         tree.Variable("reg", type.name, 1, name, None, None, (), None, None, 0)
         for name, type in registers.items()
         if name not in special_registers()
     ]
-    version, target = _newest(heading)
-    entry = tree.Function(FRAGMENT, (), (*declared, *items), {}, "visible", 0)
-    return tree.Module(version, (target,), 64, (), (entry,), 0, 0, (), 0)
-
-
-def _newest(heading: Heading | None) -> tuple[tuple[int, int], str]:
-    """The version and the target that a fragment names, or the newest."""
-    page = contracts.directives()
-    last = max(page.VERSIONS)
-    version = (last, page.VERSIONS[last])
-    target = list(page.TARGETS)[-1]
+    page = contracts.directives
+    version, target = max(page.VERSIONS.items()), list(page.TARGETS)[-1]
     if heading is not None:
         version = heading.version or version
         known = [name for name, since in page.TARGETS.items() if since <= version]
         target = heading.target or known[-1]
-    return version, target
+    entry = tree.Function(FRAGMENT, (), (*declared, *items), {}, "visible", 0)
+    return tree.Module(version, (target,), 64, (), (entry,), 0, 0, (), 0)

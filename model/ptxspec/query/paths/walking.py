@@ -7,55 +7,42 @@ of the machine is a *fault*, and what follows it counts for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op, spaces, sum_bits
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
 from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.flow import Block, FlowGraph, destinations, ending, values_of
-from ptxspec.query.executions import Executions
-from ptxspec.query.fragments import ALONE, WARP_ALONE, Beyond, Step, Unsupported, told
-from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
+from ptxspec.query.fragments import (
+    ALONE,
+    WARP_ALONE,
+    Beyond,
+    Executions,
+    InstructionStep,
+    SymbolicFragment,
+    Unsupported,
+    description_of,
+)
+from ptxspec.query.paths.arrivals import PathState, Registers, assumed, leaves, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
-from ptxspec.query.paths.conditions import assumed, leaves
 from ptxspec.query.paths.inductive import Inductive
-from ptxspec.query.paths.memory import Memory
+from ptxspec.query.paths.memory import SymbolicMemory
 from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.ordering import Orders
-from ptxspec.query.paths.places import Places
-from ptxspec.query.paths.sides import Side
+from ptxspec.query.paths.places import Regions
+from ptxspec.query.paths.sides import Side, side
+from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
-from ptxspec.terms.effects import (
-    Access,
-    Arrive,
-    Branch,
-    Call,
-    Check,
-    ClusterArrive,
-    ClusterWait,
-    Collective,
-    Effect,
-    Exit,
-    Fence,
-    GridDependency,
-    ImageAccess,
-    IndexedBranch,
-    Load,
-    Return,
-    Stop,
-    Store,
-    Update,
-    Wait,
-)
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute, variables_in
 
 #: instructions that a walk executes at most, those of a loop as often as it is taken
 MOST_STEPS = 30_000
@@ -77,17 +64,17 @@ class Walk:
         #: those of them that some path reads before it writes them
         self.read_first: dict[str, None] = {}
         self._firsts: dict[int, str] = {}
-        self.steps: list[Step] = []
+        self.steps: list[InstructionStep] = []
         self.notes: dict[str, None] = {}
-        self.memory = Memory(side.checked.address_size)
+        self.memory = SymbolicMemory(side.checked.address_size)
         self.executions = Executions()
-        self.places = Places(self)
+        self.places = Regions(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
         self.orders = Orders(self)
-        self.rules, self.variables = contracts.type_checking(), contracts.variables()
-        self.waiting: dict[Any, tuple[tuple[int, int], list[Arrival]]] = {}
-        self.ends: list[Arrival] = []
+        self.rules, self.variables = contracts.type_checking, contracts.variables
+        self.waiting: dict[Any, tuple[tuple[int, int], list[PathState]]] = {}
+        self.ends: list[PathState] = []
         self.taken: dict[str, Type] = {}
         self.left: dict[str, Type] = {}
         self._instances, self._block_number = 0, 0
@@ -102,7 +89,7 @@ class Walk:
 
     def public(self, name: str, lane: int, activation: int = 0) -> str:
         """How a register is called outside."""
-        name = name.removesuffix(self.side.own) if self.side.own else name
+        name = name.removesuffix(self.side.suffix) if self.side.suffix else name
         name = f"{name}#{activation}" if activation else name
         return name if self.lanes == 1 else f"{name}[{lane}]"
 
@@ -110,7 +97,7 @@ class Walk:
         """What a register holds that nothing has written: an input, or a pointer to a buffer."""
         if name in self.kernel.registers:
             type = self.kernel.registers[name]
-            pointer = self.places.pointer(name.removesuffix(self.side.own))
+            pointer = self.places.pointer(name.removesuffix(self.side.suffix))
             if pointer is not None:
                 return low_bits(pointer, type.width)
             shown = self.public(name, lane, activation)
@@ -124,16 +111,16 @@ class Walk:
 
     def at_first(self, shown: str, type: Type, carried: bool = False) -> Any:
         """What a register of a kernel, or a byte of its memory, holds before it is written: an input, or open."""
-        found: Any
+        value: Any
         if self.options.open_at_first:
             bits = TYPES["b1"] if type.kind == "pred" else type
-            found = contracts.state_spaces().unwritten(bits, shown)
-            found = found == 1 if type.kind == "pred" else found
+            value = contracts.state_spaces.unwritten(bits, shown)
+            value = value == 1 if type.kind == "pred" else value
         else:
-            found = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+            value = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
             self.inputs[shown] = self.inputs.get(shown, True) and carried
-        self.begins_as(shown, found)
-        return found
+        self.begins_as(shown, value)
+        return value
 
     def begins_as(self, shown: str, term: Any) -> None:
         """Note what nobody has written."""
@@ -141,7 +128,7 @@ class Walk:
 
     def uses(self, value: Any, holds: Bool, deep: bool = False) -> None:
         """Note which of what nobody has written a value may be that is used where a condition holds."""
-        if len(self.read_first) < len(self.unwritten) and not is_false(holds):
+        if len(self.read_first) < len(self.unwritten) and holds is not FALSE:
             self.read_first |= dict.fromkeys(sorted(leaves(value, holds, self._firsts, deep)))
 
     def _special(self, name: str, lane: int) -> Any:
@@ -156,7 +143,7 @@ class Walk:
         type = special_registers()[name]
         return truth_variable(name) if type.kind == "pred" else variable(name, type.width)
 
-    def read(self, way: Arrival, name: str, lane: int, carried: bool = False) -> Any:
+    def read(self, way: PathState, name: str, lane: int, carried: bool = False) -> Any:
         registers = way.registers[lane]
         if name not in registers:
             activation = way.stack[-1].activation if way.stack and not name.endswith(MODULE) else 0
@@ -171,17 +158,17 @@ class Walk:
 
     # the walk ------------------------------------------------------------------------------------------------------------
 
-    def run(self) -> Arrival:
+    def run(self) -> PathState:
         """Execute everything; where all that ends is together."""
         if self.flow.blocks:
-            empty = Arrival((TRUE,) * self.lanes, tuple({} for _ in range(self.lanes)))
+            empty = PathState((TRUE,) * self.lanes, tuple({} for _ in range(self.lanes)))
             self._expect(0, self.calling.entered(empty), None)
         while self.waiting:
             key = min(self.waiting, key=lambda k: self.waiting[k][0])
             (_, number), ways = self.waiting.pop(key)
             self._block(number, together(ways, self._unwritten(ways[0])))
         if not self.ends:
-            return Arrival((FALSE,) * self.lanes, tuple(map(self._untouched, range(self.lanes))))
+            return PathState((FALSE,) * self.lanes, tuple(map(self._untouched, range(self.lanes))))
         return together(self.ends, self._unwritten(self.ends[0]))
 
     def _untouched(self, lane: int) -> Registers:
@@ -189,11 +176,11 @@ class Walk:
         names = [name for name in self.kernel.registers if self.public(name, lane) in self.left]
         return {name: self.first_value(name, lane, True) for name in names}
 
-    def _unwritten(self, way: Arrival) -> Any:
+    def _unwritten(self, way: PathState) -> Any:
         activation = way.stack[-1].activation if way.stack else 0
         return lambda registers, name, lane: self.first_value(name, lane, True, activation)
 
-    def expect(self, number: int | None, way: Arrival, source: int | None) -> None:
+    def expect(self, number: int | None, way: PathState, source: int | None) -> None:
         """Go on at a block later; None is the end of the thread."""
         if not way.possible:
             return
@@ -202,7 +189,7 @@ class Walk:
         else:
             self._expect(number, way, source)
 
-    def _expect(self, number: int, way: Arrival, source: int | None) -> None:
+    def _expect(self, number: int, way: PathState, source: int | None) -> None:
         if self.inductive is not None and self.loop is not None and number == self.loop.head:
             if source in self.loop.blocks:
                 self.inductive.again(way)
@@ -215,7 +202,7 @@ class Walk:
         order = -len(way.stack), number
         self.waiting.setdefault(key, (order, []))[1].append(way)
 
-    def _again(self, number: int, way: Arrival) -> Arrival:
+    def _again(self, number: int, way: PathState) -> PathState:
         """A loop begun again, if it may be."""
         count = way.counts.get(number, 0) + 1
         if count > self.options.unroll:
@@ -225,20 +212,20 @@ class Walk:
         outer = {b: n for b, n in way.counts.items() if b < number}
         return way._replace(counts={**outer, number: count})
 
-    def stops_at(self, where: str, way: Arrival) -> None:
+    def stops_at(self, where: str, way: PathState) -> None:
         """Note that nothing is known of executions that go on here."""
         for reached in way.reached:
             self.open(where, reached)
 
     def open(self, where: str, holds: Bool) -> None:
         """Note that nothing is known of executions that have broken no rule yet and meet a condition."""
-        if not is_false(holds):
+        if holds is not FALSE:
             self.beyond.append(Beyond(where, holds & ~self.faults))
 
     def line(self, index: int) -> int:
         return self.side.source.line(self.kernel.code[index].position)
 
-    def _block(self, number: int, way: Arrival) -> None:
+    def _block(self, number: int, way: PathState) -> None:
         block = self.flow.blocks[number]
         if block.finishes is not None:  # what it finishes is done where it began
             self.expect(block.next, way, number)
@@ -250,9 +237,8 @@ class Walk:
         for index in range(block.start, block.end):
             self._instances += self.lanes
             if self._instances > MOST_STEPS * self.lanes:
-                raise Unsupported(
-                    f"more than {MOST_STEPS:,} instructions are executed; loops may be unrolled less often"
-                )
+                why = f"more than {MOST_STEPS:,} instructions are executed; loops may be unrolled less often"
+                raise Unsupported(why)
             op = self.kernel.code[index]
             if ending(op) is not None:
                 self._ends(op, index, block, number, way)
@@ -262,11 +248,11 @@ class Walk:
 
     # instructions --------------------------------------------------------------------------------------------------------
 
-    def _execute(self, op: Op, way: Arrival) -> None:
+    def _execute(self, op: Op, way: PathState) -> None:
         """An instruction that does not end a block."""
         effect = op.plan.meaning.effect
         for lane in range(self.lanes):
-            if is_false(way.reached[lane]):
+            if way.reached[lane] is FALSE:
                 continue
             holds = self.guard(op, way, lane)
             done = way.reached[lane] & holds
@@ -275,17 +261,17 @@ class Walk:
                 self._act(effect, op, env, done, lane)
             self.write(op, env, way, lane, holds)
 
-    def guard(self, op: Op, way: Arrival, lane: int) -> Bool:
+    def guard(self, op: Op, way: PathState, lane: int) -> Bool:
         if op.guard is None:
             return TRUE
-        found: Bool = self.read(way, op.guard[0], lane)
-        return ~found if op.guard[1] else found
+        guard: Bool = self.read(way, op.guard[0], lane)
+        return ~guard if op.guard[1] else guard
 
-    def sources(self, op: Op, way: Arrival, lane: int) -> dict[str, Any]:
+    def sources(self, op: Op, way: PathState, lane: int) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""
         env = {}
-        for type, own, operand in values_of(op):
-            name, width = own.attrs[:2]
+        for type, placeholder, operand in values_of(op):
+            name, width = placeholder.attrs[:2]
             env[name] = self.operand(type, width, operand, way, lane)
             if isinstance(operand, tree.Name) and type is not None and operand.text not in self.left:
                 shown = self.public(operand.text, lane)
@@ -293,7 +279,7 @@ class Walk:
                     self.taken[shown] = type
         return env
 
-    def operand(self, type: Type | None, width: int, operand: Any, way: Arrival, lane: int) -> Any:
+    def operand(self, type: Type | None, width: int, operand: Any, way: PathState, lane: int) -> Any:
         size = self.side.checked.address_size
         match operand:
             case tree.Address(base, offset):
@@ -309,8 +295,8 @@ class Walk:
             case tree.Indexed():
                 start = self.places.address(operand.base.text, way, lane)
                 index = self.operand(None, 32, operand.register, way, lane)
-                found = self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
-                return low_bits(found, width)
+                address = self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
+                return low_bits(address, width)
             case tree.Sum(base, offset):
                 return low_bits(self.variables.behind(self.places.address(base.text, way, lane), offset, size), width)
         name = operand.text
@@ -321,7 +307,7 @@ class Walk:
         value = self.read(way, name, lane)
         return value if isinstance(value, Bool) else low_bits(assumed(value, way.reached[lane]), width)
 
-    def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
+    def write(self, op: Op, env: dict[str, Any], way: PathState, lane: int, holds: Bool) -> None:
         """Let an instruction's destinations have their values."""
         memo: dict[int, Any] = {}
         done = way.reached[lane] & holds
@@ -340,12 +326,12 @@ class Walk:
         way.registers[lane].update(written)
         self._note(op, written, types, way, lane, holds)
 
-    def _note(self, op: Op, written: Registers, types: dict[str, Type], way: Arrival, lane: int, holds: Bool) -> None:
+    def _note(self, op: Op, written: Registers, types: dict[str, Type], way: PathState, lane: int, holds: Bool) -> None:
         """Keep what an instruction did, for those who look at a counterexample."""
         if id(op) in self._silent:
             return
         definition = op.plan.form.definition
-        said = statement(self.side.source.text, op.position)
+        text = statement(self.side.source.text, op.position)
         guard = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
         writes = {self.public(n, lane): v for n, v in written.items() if not n.startswith("@")}
         kinds = {self.public(n, lane): t for n, t in types.items() if not n.startswith("@")}
@@ -358,7 +344,7 @@ class Walk:
             return
         self._noted_last = instance
         page = page_name(definition.path)
-        self.steps.append(Step(said, page, definition.line, writes, kinds, guard, None, done))
+        self.steps.append(InstructionStep(text, page, definition.line, writes, kinds, guard, None, done))
 
     def fault(self, holds: Bool) -> None:
         """Let the execution be undefined where a condition holds."""
@@ -367,48 +353,48 @@ class Walk:
         else:
             self.faults = self.faults | holds
 
-    def unsupported(self, op: Op, effect: Effect) -> Unsupported:
-        word, does = told(effect)
+    def unsupported(self, op: Op, effect: effects.Effect) -> Unsupported:
+        word, does = description_of(effect)
         return Unsupported(f"{op.plan.form.mnemonic} has an effect ({word}): it {does}, which is not followed here")
 
-    def _act(self, effect: Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+    def _act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
-            case Load() | Store() | Update():
+            case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env, done, lane)
-            case Fence() | GridDependency():
-                if self.orders.at(op, done, lane):
+            case effects.Fence() | effects.GridDependency():
+                if self.orders.at(op, done):
                     self.orders.add(op, done, lane, env.values())
-            case Check():
+            case effects.Check():
                 self.fault(done & ~substitute(effect.holds, env, {}))
             case _:
                 raise self.unsupported(op, effect)
 
-    def _access(self, effect: Access, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+    def _access(self, effect: effects.Access, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         """Read or write memory where a condition holds."""
         memo: dict[int, Any] = {}
         address = substitute(effect.address, env, memo)
-        space, write = op.space or effect.space, not isinstance(effect, Load)
+        space, write = op.space or effect.space, not isinstance(effect, effects.Load)
         size = effect.type.bytes
         self.places.check_named(address, self.line_of(op))
         cases = self.memory.reached(space, address, effect.into)
         allowed = self.memory.allowed(cases, address, effect.bytes, write)
-        if isinstance(effect, Load | Store) and effect.holds is not None:
+        if isinstance(effect, effects.Load | effects.Store) and effect.holds is not None:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
-        if space != spaces().OF_PARAMETERS:
+        if space != contracts.state_spaces.OF_PARAMETERS:
             self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
-        is_event = self.orders.at(op, done, lane, cases)
-        if not isinstance(effect, Store):
+        is_event = self.orders.at(op, done, cases)
+        if not isinstance(effect, effects.Store):
             loaded = self.memory.load(cases, size, effect.count, done)
             for value in loaded:
                 self.uses(value, done, deep=True)
             env.update({f"%loaded{i}": value for i, value in enumerate(loaded)})
         values: list[Int] = []
-        if isinstance(effect, Update):
+        if isinstance(effect, effects.Update):
             for condition in effect.conditions:
                 self.fault(done & ~substitute(condition, env, {}))
-        if not isinstance(effect, Load):
+        if not isinstance(effect, effects.Load):
             memo = {}
             values = [self.executions.substitute(v, env, memo, done) for v in effect.values]
             self.memory.store(cases, values, size, done, None if is_event or not self.options.interfered else lane)
@@ -420,39 +406,44 @@ class Walk:
 
     # where blocks end ----------------------------------------------------------------------------------------------------
 
-    def _ends(self, op: Op, index: int, block: Block, number: int, way: Arrival) -> None:
+    def _ends(self, op: Op, index: int, block: Block, number: int, way: PathState) -> None:
         """The last instruction of a block."""
         effect = ending(op)
         holds = tuple(self.guard(op, way, lane) for lane in range(self.lanes))
+        if isinstance(effect, effects.Collective | effects.Wait):
+            self.collectives.meet(op, effect, way, holds)
+            follows = block.next
+            if block.taken != follows:  # the results come later: the block behind that in which they do
+                assert block.taken is not None
+                follows = self.flow.blocks[block.taken].next
+            self.expect(follows, way, number)
+            return
         goes = self._where(way, holds)
+        self._note(op, {}, {}, way, 0, holds[0])
         match effect:
-            case Branch():
-                self._noted(op, way, holds)
+            case effects.Branch():
                 self.expect(block.taken, goes, number)
-            case IndexedBranch():
-                self._noted(op, way, holds)
-                self._among(op, effect, block, number, goes)
-            case Return():
-                self._noted(op, way, holds)
+            case effects.IndexedBranch():
+                indices: list[Int] = []
+                for lane in range(self.lanes):
+                    index_in_list = substitute(effect.index, self.sources(op, goes, lane), {})
+                    is_listed = contracts.control_flow.in_list(index_in_list, len(block.ways))
+                    self.fault(goes.reached[lane] & ~is_listed)
+                    indices.append(index_in_list)
+                for chosen, to in block.ways:  # each label of the list
+                    self.expect(to, self._where(goes, tuple(i == chosen for i in indices)), number)
+            case effects.Return():
                 self.calling.leave(goes, index, self)
-            case Exit():
-                self._noted(op, way, holds)
+            case effects.Exit():
                 if self.side.what == "function":
                     raise self.unsupported(op, effect)
                 self.expect(None, goes, number)
-            case Stop():
-                self._noted(op, way, holds)
+            case effects.Stop():
                 for reached in goes.reached:
                     self.fault(reached)
-            case Call():
-                self._noted(op, way, holds)
+            case effects.Call():
                 self.calling.enter(op, index, block, number, goes)
-            case Collective() | Wait():
-                self.collectives.meet(op, effect, way, holds)
-                follows = block.next if block.taken == block.next else self._behind(block)
-                self.expect(follows, way, number)
-                return
-            case Arrive() | ClusterArrive() | ClusterWait() | ImageAccess():
+            case effects.Arrive() | effects.ClusterArrive() | effects.ClusterWait() | effects.ImageAccess():
                 raise self.unsupported(op, effect)
             case None:
                 raise AssertionError(op)
@@ -461,26 +452,87 @@ class Walk:
         if op.guard is not None:
             self.expect(block.next, self._where(way, tuple(~h for h in holds)), number)
 
-    def _behind(self, block: Block) -> int | None:
-        """The block that follows an instruction whose results come later."""
-        assert block.taken is not None
-        return self.flow.blocks[block.taken].next
-
-    def _noted(self, op: Op, way: Arrival, holds: tuple[Bool, ...]) -> None:
-        self._note(op, {}, {}, way, 0, holds[0])
-
-    def _where(self, way: Arrival, holds: tuple[Bool, ...]) -> Arrival:
+    def _where(self, way: PathState, holds: tuple[Bool, ...]) -> PathState:
         """A way for those lanes for which a condition holds, with registers of its own."""
         reached = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         return way._replace(reached=reached, registers=tuple(dict(r) for r in way.registers))
 
-    def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: Arrival) -> None:
-        """Each label of a list."""
-        page = contracts.control_flow()
-        found: list[Int] = []
-        for lane in range(self.lanes):
-            index = substitute(effect.index, self.sources(op, way, lane), {})
-            self.fault(way.reached[lane] & ~page.in_list(index, len(block.ways)))
-            found.append(index)
-        for chosen, to in block.ways:
-            self.expect(to, self._where(way, tuple(index == chosen for index in found)), number)
+
+def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: Options) -> SymbolicFragment:
+    """Execute one side symbolically. Raises PtxError for a text that is wrong, Unsupported for what is not followed."""
+    walk = Walk(side(text, path, types or {}, options), options)
+    return fragment_of(text, walk, walk.run())
+
+
+def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
+    """What a walk has found, as the prover takes it."""
+    outputs: dict[str, Any] = {}
+    left = dict(walk.left)
+    if walk.side.what == "fragment":
+        for lane, registers in enumerate(end.registers):
+            for name, value in registers.items():
+                shown = walk.public(name, lane)
+                if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
+                    why = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                    raise Unsupported(why)
+                if shown in walk.left and "@" not in shown:
+                    outputs[shown] = value
+    elif walk.side.what == "function":
+        for name, (value, type) in walk.calling.results(end).items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type.bits if type.kind != "pred" else type
+    written: list[str] = []
+    for region in () if walk.orders.interfered else walk.places.compared.values():
+        for i in sorted(region.written):
+            name = f"{region.name}[{i}]"
+            written.append(name)
+            outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
+    if walk.orders.interfered:  # instead of what is left in memory, for whichever thread sees it
+        for name, (value, type) in walk.orders.results().items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type
+    left = {name: type for name, type in left.items() if name in outputs}
+    registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
+    registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
+    inductive = walk.inductive
+    obligations = () if inductive is None else tuple(inductive.obligations)
+    # the variables on which what is compared, or shown of a step, depends
+    terms = [*outputs.values(), *(o.fails for o in obligations), walk.faults, *(end.holds for end in walk.beyond)]
+    for step in walk.steps:
+        terms += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
+    used = variables_in(terms)
+    given = walk.memory.guaranteed(used)
+    if inductive is not None:
+        registers |= inductive.types
+    inputs = [name for name in (*walk.inputs, *walk.memory.inputs) if name in used or name in walk.inputs]
+    inputs += [name for name in walk.memory.bases if name in used]
+    inputs += [] if inductive is None else list(inductive.types)
+    idle = tuple(name for name in walk.unwritten if name not in walk.read_first)
+    carried = frozenset(name for name, only in walk.inputs.items() if only)
+    return SymbolicFragment(
+        text=text,
+        registers=registers,
+        inputs=tuple(name for name in dict.fromkeys(inputs) if name not in idle),
+        carried=carried,
+        outputs=outputs,
+        steps=tuple(walk.steps),
+        formats={},
+        taken=walk.taken,
+        left=left,
+        faults=walk.faults,
+        beyond=tuple(walk.beyond),
+        given=given,
+        notes=tuple(walk.notes),
+        bytes=frozenset(written),
+        memory=frozenset(b.name for b in walk.options.buffers if not b.of)
+        | {p.name for p in walk.side.checked.places.values() if p.space == contracts.state_spaces.OF_BUFFERS},
+        obligations=obligations,
+        stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
+        steps_over=walk.loop is not None,
+        side=walk.side,
+        unwritten=walk.unwritten,
+        scratch=walk.side.scratch,
+        idle=idle,
+        orders=tuple(walk.orders.met.values()),
+        named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
+    )

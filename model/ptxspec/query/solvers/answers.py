@@ -1,15 +1,21 @@
-"""What a solver says of a script."""
+"""What solvers answer: of a script, and of a claim with inputs and what a machine chooses."""
 
 from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from ptxspec.query.solvers.choices import Choices
+from ptxspec.terms.vocabulary import is_allowed
+
+#: what a machine chooses of open results: (the freedom's attributes, the values of its operands) -> bits
+Choices: TypeAlias = dict[tuple[Any, tuple[int, ...]], int]
+
+#: what is tried for an open result, beside all ones
+_SIMPLE = range(32)
 
 
-class Said(NamedTuple):
+class SolverReply(NamedTuple):
     """`status` is "sat", "unsat", "timeout" or what else a solver says; with "sat" there is a `model`, the values of the script's
     constants. `by` names the solver with its version."""
 
@@ -23,7 +29,7 @@ class Said(NamedTuple):
         return self.status in ("sat", "unsat")
 
 
-class Answer(NamedTuple):
+class SolverAnswer(NamedTuple):
     """`status` is "sat", "unsat", "timeout" or what else the solver says; with "sat" there are the inputs' values and
     the choices. `by` names who said so, `tried` says in words what was tried, and for how long; `simplest` says that no other
     inputs are simpler."""
@@ -49,3 +55,10 @@ def installed(module: str, distribution: str) -> str:
     from importlib.metadata import version
 
     return version(distribution)
+
+
+def simple_choice(freedom: Any, operands: tuple[int, ...]) -> int | None:
+    """Simple bits that a freedom allows for these operands: zero, all ones, or a small number; None if it allows none of them."""
+    everything = (1 << freedom.attrs[1]) - 1
+    candidates = dict.fromkeys((0, everything, *_SIMPLE))
+    return next((bits for bits in candidates if is_allowed(freedom, operands, bits)), None)

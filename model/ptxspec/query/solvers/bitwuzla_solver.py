@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ptxspec.query.solvers.answers import Said, installed
+from ptxspec.query.solvers.answers import SolverReply, installed
 
 #: what to do where it is missing
 INSTALL = "Bitwuzla is not installed; `pip install 'ptxspec[solvers]'` installs it"
@@ -29,7 +29,7 @@ def version() -> str:
     return f"bitwuzla {installed('bitwuzla', 'bitwuzla')}"
 
 
-def ask(text: str, constants: Mapping[str, int], timeout: float, seed: int = 0) -> Said:
+def ask(text: str, constants: Mapping[str, int], timeout: float, seed: int = 0) -> SolverReply:
     """What Bitwuzla says of a script with these constants (name -> width, 0 for a truth value) within `timeout` seconds. It takes
     floating-point numbers of 16, 32, 64 and 128 bits as IEEE 754 has them, and refuses others: bf16, and those with more
     room for the exponent that a flush of subnormal results needs."""
@@ -43,19 +43,19 @@ def ask(text: str, constants: Mapping[str, int], timeout: float, seed: int = 0) 
     try:
         parser.parse(text, True, False)
     except bitwuzla.BitwuzlaException as refused:  # it knows formats of 16, 32, 64 and 128 bits, as IEEE 754 has them
-        return Said(" ".join(str(refused).split()), {}, version())
+        return SolverReply(" ".join(str(refused).split()), {}, version())
     solver = parser.bitwuzla()
-    found = solver.check_sat()
-    if found == bitwuzla.Result.UNSAT:
-        return Said("unsat", {}, version())
-    if found != bitwuzla.Result.SAT:
-        return Said("timeout", {}, version())
+    result = solver.check_sat()
+    if result == bitwuzla.Result.UNSAT:
+        return SolverReply("unsat", {}, version())
+    if result != bitwuzla.Result.SAT:
+        return SolverReply("timeout", {}, version())
     terms = {_name(term): term for term in parser.get_declared_funs()}
     model: dict[str, Any] = {}
     for name, width in constants.items():
         value = solver.get_value(terms[name]).value(10) if width else solver.get_value(terms[name]).value()
         model[name] = int(value) if width else bool(value)
-    return Said("sat", model, version())
+    return SolverReply("sat", model, version())
 
 
 def _name(term: Any) -> str:

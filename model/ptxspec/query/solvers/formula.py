@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ptxspec.query.solvers.choices import Choices
-from ptxspec.terms.core import Bool, Int, variable
+from ptxspec.query.solvers.answers import Choices
+from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.symbolic import Script
 from ptxspec.terms.types import Type
@@ -42,13 +42,7 @@ class _Open(NamedTuple):
 def symbol(name: str) -> str:
     """The symbol of SMT-LIB for an input: `p[4]`, a byte or a lane, is in.p@4, and what else no symbol has is told by number."""
     short = re.sub(r"\[(\d+)\]", r"@\1", name)
-    return "in." + re.sub(r"[^\w~!@$%^&*+=<>.?/-]", lambda found: f"@x{ord(found[0]):x}@", short, flags=re.ASCII)
-
-
-def _number(name: str, width: int, signed: bool) -> Int:
-    """The number that a constant stands for."""
-    found = variable(name, width)
-    return sign_extend(found, width) if signed else found
+    return "in." + re.sub(r"[^\w~!@$%^&*+=<>.?/-]", lambda match: f"@x{ord(match[0]):x}@", short, flags=re.ASCII)
 
 
 class Formula:
@@ -82,20 +76,23 @@ class Formula:
     def _free(self, term: Any, lowering: Lowering) -> str:
         """The constant that stands for a freedom."""
         key = id(term), id(lowering)  # the same term has other operands within another function's meaning
-        found = self._open.get(key)
-        if found is None:
+        entry = self._open.get(key)
+        if entry is None:
             slug, width, _, _, allowed, *_ = term.attrs
             operands = [lowering.whole(a) for a in term.args]
             name = f"open.{len(self._open)}.{slug}"
             word = self.script.declare(name, width)
-            found = _Open(term.attrs, word, tuple(self._operand(name, i, *o) for i, o in enumerate(operands)))
-            self._open[key] = found
+            entry = _Open(term.attrs, word, tuple(self._operand(name, i, *o) for i, o in enumerate(operands)))
+            self._open[key] = entry
             self._kept += [term, lowering]
             if allowed is not None and not isinstance(allowed, Approximation):
-                given = {name: word} | {one[0]: one[0] for one in found.operands}
-                holds = condition(allowed, variable(name, width), [_number(*one) for one in found.operands])
+                given = {name: word} | {operand[0]: operand[0] for operand in entry.operands}
+                values = [
+                    sign_extend(variable(n, w), w) if signed else variable(n, w) for n, w, signed in entry.operands
+                ]
+                holds = condition(allowed, variable(name, width), values)
                 self._conditions.append(Lowering(self.script, given).truth(holds))
-        return found.word
+        return entry.word
 
     def _operand(self, name: str, place: int, word: str, width: int, signed: bool) -> tuple[str, int, bool]:
         """A constant that is equal to a freedom's operand, so that every model tells what that is."""
@@ -105,10 +102,10 @@ class Formula:
 
     def tie(self, pairs: Iterator[tuple[_Open, _Open]] | list[tuple[_Open, _Open]]) -> None:
         """Assert of pairs of one freedom's constants that they are equal if their operands are."""
-        for one, other in pairs:
-            same = [self._equal(x, y) for x, y in zip(one.operands, other.operands, strict=True)]
+        for first, second in pairs:
+            same = [self._equal(x, y) for x, y in zip(first.operands, second.operands, strict=True)]
             condition = "true" if not same else same[0] if len(same) == 1 else f"(and {' '.join(same)})"
-            self.parts.append(f"(=> {condition} (= {one.word} {other.word}))")
+            self.parts.append(f"(=> {condition} (= {first.word} {second.word}))")
 
     def _equal(self, x: tuple[str, int, bool], y: tuple[str, int, bool]) -> str:
         """Equality of two numbers, each with its own width and sign."""
@@ -119,14 +116,14 @@ class Formula:
     def pairs(self) -> Iterator[tuple[_Open, _Open]]:
         """Two constants of one freedom, whose operands may have the same values."""
         for group in self._groups():
-            for i, one in enumerate(group):
-                for other in group[:i]:
-                    yield other, one
+            for i, second in enumerate(group):
+                for first in group[:i]:
+                    yield first, second
 
     def _groups(self) -> list[list[_Open]]:
         groups: dict[Any, list[_Open]] = {}
-        for one in self._open.values():
-            groups.setdefault((one.attrs, len(one.operands)), []).append(one)
+        for entry in self._open.values():
+            groups.setdefault((entry.attrs, len(entry.operands)), []).append(entry)
         return [group for group in groups.values() if len(group) > 1]
 
     def pair_count(self) -> int:
@@ -134,13 +131,13 @@ class Formula:
 
     def torn(self, model: Model) -> list[tuple[_Open, _Open]]:
         """Pairs that have the same operands in a model, and differ."""
-        found = []
+        pairs = []
         first: dict[Any, _Open] = {}
-        for one in self._open.values():
-            other = first.setdefault(one.key(model), one)
-            if model[one.word] != model[other.word]:
-                found.append((other, one))
-        return found
+        for entry in self._open.values():
+            other = first.setdefault(entry.key(model), entry)
+            if model[entry.word] != model[other.word]:
+                pairs.append((other, entry))
+        return pairs
 
     def also(self, condition: Bool) -> str:
         """A script of its own that asserts a condition on the inputs, which has no freedom in it."""
@@ -152,7 +149,7 @@ class Formula:
 
     def choices(self, model: Model) -> Choices:
         """What the machine of a model chooses."""
-        return {one.key(model): model[one.word] for one in self._open.values()}
+        return {entry.key(model): model[entry.word] for entry in self._open.values()}
 
     def values(self, model: Model) -> dict[str, Any]:
         """The inputs of a model."""

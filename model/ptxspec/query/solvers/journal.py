@@ -32,7 +32,7 @@ def journal() -> Iterator[list[Query]]:
         _open.reset(token)
 
 
-def asked(query: Query) -> None:
+def note(query: Query) -> None:
     """Note that a query is asked."""
     queries = _open.get()
     if queries is not None:

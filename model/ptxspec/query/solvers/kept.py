@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from ptxspec.base import storage
-from ptxspec.query.solvers.answers import Said
+from ptxspec.query.solvers.answers import SolverReply
 
 #: the file of answers
 NAME = "answers.sqlite"
@@ -47,7 +47,7 @@ def key(text: str, solvers: str) -> bytes:
     return hashlib.sha256(json.dumps([FORMAT, solvers, text]).encode()).digest()
 
 
-def find(digest: bytes) -> Said | None:
+def find(digest: bytes) -> SolverReply | None:
     """The answer that is kept under a digest."""
     row = None
     with _opened() as file:
@@ -55,22 +55,22 @@ def find(digest: bytes) -> Said | None:
             return None
         row = file.execute("SELECT said FROM answers WHERE key = ?", (digest,)).fetchone()
     try:
-        found = None if row is None else Said(**json.loads(row[0]))
+        reply = None if row is None else SolverReply(**json.loads(row[0]))
     except (ValueError, TypeError, RecursionError):
         return None
-    if found is None or not isinstance(found.model, dict) or not isinstance(found.by, str):
+    if reply is None or not isinstance(reply.model, dict) or not isinstance(reply.by, str):
         return None
-    return found if found.is_settled else None
+    return reply if reply.is_settled else None
 
 
-def keep(digest: bytes, said: Said) -> None:
+def keep(digest: bytes, reply: SolverReply) -> None:
     """Keep an answer. What is no answer, such as that the time ran out, is not kept."""
-    if not said.is_settled:
+    if not reply.is_settled:
         return
     with _opened() as file:
         if file is None:
             return
-        row = (digest, json.dumps(said._asdict()))
+        row = (digest, json.dumps(reply._asdict()))
         number = file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", row).lastrowid or 0
         if number % EVERY == 0:  # rows are numbered in the order in which they were written
             file.execute("DELETE FROM answers WHERE rowid <= ?", (number - MOST,))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import selectors
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
-from typing import get_args
+from pathlib import Path
+from typing import IO, get_args
 
 import ptxspec.query.solvers.bitwuzla_solver as bitwuzla_solver
-import ptxspec.query.solvers.worker as worker
 import ptxspec.query.solvers.z3_solver as z3_solver
 from ptxspec.base.options import Solver
-from ptxspec.query.solvers.answers import Said
+from ptxspec.query.solvers.answers import SolverReply
 
 #: seconds that z3 has alone, in this process, before others are started beside it
 HEAD_START = 0.5
@@ -40,29 +45,31 @@ def note(solver: Solver) -> str:
     return bitwuzla_solver.INSTALL if solver == "portfolio" and not bitwuzla_solver.is_installed() else ""
 
 
-def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool, solver: Solver = "z3") -> Said:
+def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool, solver: Solver = "z3") -> SolverReply:
     """What is said of a script with these constants (name -> width, 0 for a truth value) within `timeout` seconds."""
     names = members(solver)
     if names == ("z3",):
         return z3_solver.ask(text, constants, timeout, is_float)
     begun = time.monotonic()
     if "z3" in names:
-        said = z3_solver.ask(text, constants, min(HEAD_START, timeout), is_float)
-        if said.is_settled or timeout <= HEAD_START:
-            return said
+        reply = z3_solver.ask(text, constants, min(HEAD_START, timeout), is_float)
+        if reply.is_settled or timeout <= HEAD_START:
+            return reply
     left = max(0.001, timeout - (time.monotonic() - begun))
     return _raced(names, text, constants, left, is_float)
 
 
-def _raced(names: tuple[str, ...], text: str, constants: Mapping[str, int], timeout: float, is_float: bool) -> Said:
+def _raced(
+    names: tuple[str, ...], text: str, constants: Mapping[str, int], timeout: float, is_float: bool
+) -> SolverReply:
     """The first answer of several processes; without one, what the last of them said."""
     deadline = time.monotonic() + timeout
     running = {}
-    last = Said("timeout", {}, " and ".join(names))
+    last = SolverReply("timeout", {}, " and ".join(names))
     with selectors.DefaultSelector() as waiting:
         try:
             for name in names:
-                process = running[name] = worker.started(name, text, constants, timeout, is_float)
+                process = running[name] = started(name, text, constants, timeout, is_float)
                 assert process.stdout is not None
                 waiting.register(process.stdout, selectors.EVENT_READ, name)
             while waiting.get_map():
@@ -73,11 +80,83 @@ def _raced(names: tuple[str, ...], text: str, constants: Mapping[str, int], time
                     waiting.unregister(key.fileobj)
                     stream = running[key.data].stdout
                     assert stream is not None
-                    said = worker.read(stream, key.data)
-                    if said.is_settled:
-                        return said
-                    last = said if said.status != "timeout" else last
+                    reply = read(stream, key.data)
+                    if reply.is_settled:
+                        return reply
+                    last = reply if reply.status != "timeout" else last
         finally:
             for process in running.values():
-                worker.ended(process)
+                ended(process)
     return last
+
+
+#: seconds beyond its time after which a process ends itself, whatever the solver does
+GRACE = 10
+
+
+def started(
+    name: str, text: str, constants: Mapping[str, int], timeout: float, is_float: bool
+) -> subprocess.Popen[str]:
+    """The process of a solver that works on a script. Whoever starts it ends it."""
+    import ptxspec
+
+    folder = str(Path(ptxspec.__file__).resolve().parents[1])
+    path = os.pathsep.join(p for p in (folder, os.environ.get("PYTHONPATH", "")) if p)
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__, name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    question = {"text": text, "constants": dict(constants), "timeout": timeout, "is_float": is_float}
+    try:
+        stdin = process.stdin
+        assert stdin is not None
+        stdin.write(json.dumps(question))
+        stdin.close()
+    except BrokenPipeError:
+        pass  # it ended at once: what it said is read like any other's
+    except BaseException:
+        ended(process)
+        raise
+    return process
+
+
+def ended(process: subprocess.Popen[str]) -> None:
+    """End a process, and wait until it is gone."""
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def read(stream: IO[str], name: str) -> SolverReply:
+    """What a process said at its end. One that was killed, or that ran out of memory, says nothing."""
+    try:
+        return SolverReply(**json.loads(stream.read()))
+    except (ValueError, TypeError):
+        return SolverReply("the solver's process ended without an answer", {}, name)
+
+
+def main() -> None:
+    """Answer one question."""
+    question = json.loads(sys.stdin.read())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started the process ends it
+    if hasattr(signal, "alarm"):  # also if that one was killed
+        signal.alarm(int(question["timeout"]) + GRACE)
+    text, constants, timeout = question["text"], question["constants"], question["timeout"]
+    try:
+        if sys.argv[1] == "bitwuzla":
+            reply = bitwuzla_solver.ask(text, constants, timeout)
+        else:
+            reply = z3_solver.ask(text, constants, timeout, question["is_float"])
+    except MemoryError:
+        reply = SolverReply("out of memory", {}, sys.argv[1])
+    print(json.dumps(reply._asdict()))
+
+
+if __name__ == "__main__":
+    main()

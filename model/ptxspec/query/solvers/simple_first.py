@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 from ptxspec import contracts
 from ptxspec.query.minimal import FEW, SMALL, is_format, is_simple, rank
-from ptxspec.query.solvers.domains import Domain
-from ptxspec.query.solvers.numbered import Numbered
+from ptxspec.query.solvers.domains import Domain, Numbered
 from ptxspec.query.trials import simple_values
 from ptxspec.terms.types import Type
 
@@ -31,9 +30,9 @@ def simple_numbers(numbered: Numbered) -> list[int]:
     if not lists or not all(lists):
         return []
     each = max(2, int(MOST ** (1 / len(lists))))
-    found = itertools.islice(itertools.product(*(one[:each] for one in lists)), MOST)
+    combinations = itertools.islice(itertools.product(*(candidates[:each] for candidates in lists)), MOST)
     names = list(numbered.domains)
-    return [numbered.number(dict(zip(names, values, strict=True))) for values in found]
+    return [numbered.number(dict(zip(names, values, strict=True))) for values in combinations]
 
 
 def chunks(numbered: Numbered, size: int) -> Iterator[int]:
@@ -55,11 +54,6 @@ def measure(numbered: Numbered, number: int) -> tuple[tuple[int, int], ...]:
     return tuple(rank(value, numbered.types[name]) for name, value in numbered.values(number).items())
 
 
-def simplest(numbered: Numbered, numbers: list[int]) -> int:
-    """The simplest of neighbouring inputs, of which those at both ends are compared."""
-    return simple_ones_first(numbered, numbers)[0]
-
-
 def simple_ones_first(numbered: Numbered, numbers: list[int]) -> list[int]:
     """Neighbouring inputs, of which those at both ends come first, the simplest of them before the others."""
     ends = numbers if len(numbers) <= 2 * COMPARED else numbers[:COMPARED] + numbers[-COMPARED:]
@@ -72,26 +66,26 @@ def _simple(domain: Domain, type: Type) -> list[int]:
     if type.kind == "pred":
         return [v for v in (0, 1) if domain.low <= v <= domain.high]
     everything = (1 << type.width) - 1
-    found = {value & everything for value in simple_values(type)}
-    found |= {value & everything for value in range(-SMALL, SMALL + 1)}
-    found |= {(sign << n) & everything for n in range(type.width) for sign in (1, -1)}
-    found |= {(1 << n) - 1 for n in range(type.width)}
-    found = {value for value in found if domain.low <= value <= domain.high}
+    candidates = {value & everything for value in simple_values(type)}
+    candidates |= {value & everything for value in range(-SMALL, SMALL + 1)}
+    candidates |= {(sign << n) & everything for n in range(type.width) for sign in (1, -1)}
+    candidates |= {(1 << n) - 1 for n in range(type.width)}
+    candidates = {value for value in candidates if domain.low <= value <= domain.high}
     if is_format(type):
-        found |= {value for value in _few_bits(type) if domain.low <= value <= domain.high}
-    return sorted((value for value in found if is_simple(value, type)), key=lambda value: rank(value, type))
+        candidates |= {value for value in _few_bits(type) if domain.low <= value <= domain.high}
+    return sorted((value for value in candidates if is_simple(value, type)), key=lambda value: rank(value, type))
 
 
 def _few_bits(type: Type) -> set[int]:
     """Powers of two, and numbers near 1 with a fraction of few bits."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     places, bias = page.precision(type) - 1, page.bias(type)
     few = min(FEW, places)
-    found = {field << places for field in range(2 * bias + 1)}
-    found |= {
+    patterns = {field << places for field in range(2 * bias + 1)}
+    patterns |= {
         ((bias + exponent) << places) | fraction << (places - few)
         for exponent in range(-FEW, FEW + 1)
         for fraction in range(1 << few)
         if 0 < bias + exponent <= 2 * bias
     }
-    return found | {value | page.sign_mask(type) for value in found}
+    return patterns | {value | page.sign_mask(type) for value in patterns}

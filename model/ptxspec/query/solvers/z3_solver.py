@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ptxspec.query.solvers.answers import Said, installed
+from ptxspec.query.solvers.answers import SolverReply, installed
 
 #: seconds that a search is given before another, seeded differently, begins afresh; each is patient for twice as long
 PATIENCE = 15.0
@@ -19,7 +19,7 @@ def version() -> str:
     return f"z3 {installed('z3', 'z3_solver')}"
 
 
-def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool) -> Said:
+def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool) -> SolverReply:
     """What z3 says of a script with these constants (name -> width, 0 for a truth value) within `timeout` seconds. Each
     search has a context of its own, so that what was asked before has no bearing on how long it takes; and search that
     has gone astray is given up for one that begins elsewhere."""
@@ -31,17 +31,17 @@ def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool)
         solver = loaded(text, is_float)
         solver.set("timeout", max(1, int(min(left, patience) * 1000)))
         solver.set("random_seed", seed)
-        found = solver.check()
-        reason = solver.reason_unknown() if found == z3.unknown else ""
+        result = solver.check()
+        reason = solver.reason_unknown() if result == z3.unknown else ""
         if "interrupted" in reason:  # z3 keeps the signal to itself
             raise KeyboardInterrupt
-        if found == z3.sat:
-            return Said("sat", model_of(solver, constants), version())
-        if found == z3.unsat:
-            return Said("unsat", {}, version())
+        if result == z3.sat:
+            return SolverReply("sat", model_of(solver, constants), version())
+        if result == z3.unsat:
+            return SolverReply("unsat", {}, version())
         if left <= patience:
             late = reason in ("timeout", "canceled") or "resource" in reason
-            return Said("timeout" if late else reason, {}, version())
+            return SolverReply("timeout" if late else reason, {}, version())
         patience, seed = patience * 2, seed + 1
 
 
@@ -60,10 +60,10 @@ def model_of(solver: Any, constants: Mapping[str, int]) -> dict[str, Any]:
     import z3
 
     model = solver.model()
-    found = {declared.name(): model[declared] for declared in model.decls()}
+    values = {declared.name(): model[declared] for declared in model.decls()}
     result: dict[str, Any] = {}
     for name, width in constants.items():
-        value = found.get(name)
+        value = values.get(name)
         if width == 0:
             result[name] = value is not None and z3.is_true(value)
         else:

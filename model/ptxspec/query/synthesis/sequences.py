@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from ptxspec.query.synthesis.templates import Place, Template
+from ptxspec.query.synthesis.templates import OperandSlot, Template
 
 
-class Operand(NamedTuple):
+class Argument(NamedTuple):
     """What is in a place: a register by its number (the inputs first, then the results), a constant, or a hole, whose number is
     that of the constant to be found."""
 
@@ -18,17 +18,17 @@ class Operand(NamedTuple):
     hole: int | None = None
 
 
-class Instruction(NamedTuple):
+class TemplateInstance(NamedTuple):
     """A template with its operands."""
 
     template: Template
-    operands: tuple[Operand, ...]
+    operands: tuple[Argument, ...]
 
 
-Sequence = tuple[Instruction, ...]
+Sequence = tuple[TemplateInstance, ...]
 
 
-class Shape(NamedTuple):
+class SearchSpace(NamedTuple):
     """What sequences are made of: the templates, the widths of the inputs (0 for a predicate), the width of the result, the
     constants that may be there, and how many holes there may be (0: constants instead)."""
 
@@ -39,40 +39,30 @@ class Shape(NamedTuple):
     holes: int
 
 
-def sequences(shape: Shape, length: int, keep: Callable[[Sequence], bool] | None = None) -> Iterator[Sequence]:
-    """All sequences of a length. `keep` is asked of each beginning, which is followed up only if it says so."""
-    yield from _extended(shape, length, (), keep)
-
-
-def _extended(shape: Shape, length: int, begun: Sequence, keep: Any) -> Iterator[Sequence]:
+def sequences(shape: SearchSpace, length: int, begun: Sequence = ()) -> Iterator[Sequence]:
+    """All sequences of a length with this beginning."""
     if len(begun) == length:
         yield begun
         return
-    widths = [*shape.inputs, *(one.template.width for one in begun)]
-    last = len(begun) == length - 1
+    widths = [*shape.inputs, *(instruction.template.width for instruction in begun)]
+    holes = sum(o.hole is not None for instruction in begun for o in instruction.operands)
     for number, template in enumerate(shape.templates):
-        if last and template.width != shape.result:
+        if len(begun) == length - 1 and template.width != shape.result:
             continue
-        for operands in _operands(shape, template, widths, _holes(begun)):
-            one = Instruction(template, operands)
-            extended = (*begun, one)
-            if not _in_order(shape, begun, one, number) or not _usable(shape, extended, length):
-                continue
-            if last or keep is None or keep(extended):
-                yield from _extended(shape, length, extended, keep)
+        for operands in _operands(shape, template, widths, holes):
+            instruction = TemplateInstance(template, operands)
+            extended = (*begun, instruction)
+            if _in_order(shape, begun, instruction, number) and _usable(shape, extended, length):
+                yield from sequences(shape, length, extended)
 
 
-def _holes(begun: Sequence) -> int:
-    return sum(o.hole is not None for one in begun for o in one.operands)
-
-
-def _operands(shape: Shape, template: Template, widths: list[int], holes: int) -> Iterator[tuple[Operand, ...]]:
+def _operands(shape: SearchSpace, template: Template, widths: list[int], holes: int) -> Iterator[tuple[Argument, ...]]:
     """The operands of a further instruction, of which one at least is a register."""
     choices = [list(_choices(shape, place, widths)) for place in template.places]
     if (
         not shape.holes
     ):  # constants first, but in the first place: a person shifts by 31 rather than by a negative number
-        choices[1:] = [sorted(one, key=lambda o: o.register is not None) for one in choices[1:]]
+        choices[1:] = [sorted(candidates, key=lambda o: o.register is not None) for candidates in choices[1:]]
     for chosen in itertools.product(*choices):
         if all(o.register is None for o in chosen):
             continue
@@ -84,41 +74,41 @@ def _operands(shape: Shape, template: Template, widths: list[int], holes: int) -
             yield operands
 
 
-def _rank(operand: Operand) -> tuple[int, int]:
+def _rank(operand: Argument) -> tuple[int, int]:
     if operand.register is not None:
         return 0, operand.register
     return (1, operand.constant) if operand.constant is not None else (2, 0)
 
 
-def _choices(shape: Shape, place: Place, widths: list[int]) -> Iterator[Operand]:
+def _choices(shape: SearchSpace, place: OperandSlot, widths: list[int]) -> Iterator[Argument]:
     if place.takes_register:
         for number, width in enumerate(widths):
             if width == place.width:
-                yield Operand(register=number)
+                yield Argument(register=number)
     if place.takes_constant and shape.holes:
-        yield Operand(hole=0)
+        yield Argument(hole=0)
     elif place.takes_constant:
         for value in shape.constants:
             if place.takes(value):
-                yield Operand(constant=value)
+                yield Argument(constant=value)
 
 
-def _in_order(shape: Shape, begun: Sequence, one: Instruction, number: int) -> bool:
+def _in_order(shape: SearchSpace, begun: Sequence, instruction: TemplateInstance, number: int) -> bool:
     """Whether an instruction that does not need the one before it comes after it in the order of all instructions."""
     if not begun:
         return True
     before = len(shape.inputs) + len(begun) - 1
-    if any(o.register == before for o in one.operands):
+    if any(o.register == before for o in instruction.operands):
         return True
     previous = begun[-1]
     key = (shape.templates.index(previous.template), [_rank(o) for o in previous.operands])
-    return key <= (number, [_rank(o) for o in one.operands])
+    return key <= (number, [_rank(o) for o in instruction.operands])
 
 
-def _usable(shape: Shape, begun: Sequence, length: int) -> bool:
+def _usable(shape: SearchSpace, begun: Sequence, length: int) -> bool:
     """Whether each result so far can still be used, all but the last of a whole sequence."""
     first = len(shape.inputs)
-    used = {o.register for one in begun for o in one.operands}
+    used = {o.register for instruction in begun for o in instruction.operands}
     unused = sum(first + i not in used for i in range(len(begun)))
     most = max(len(t.places) for t in shape.templates)
     return unused <= 1 + (length - len(begun)) * (most - 1)

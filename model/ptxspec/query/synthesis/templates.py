@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.language.forms import Form, registry
-from ptxspec.query.fragments import Unsupported, told
+from ptxspec.query.fragments import Unsupported, description_of
 from ptxspec.query.repeated import known_profile
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import constant, truth, variable
@@ -26,7 +26,7 @@ MACHINE = "hopper"
 COMMUTES = 2.0
 
 
-class Place:
+class OperandSlot:
     """A source operand: the variable of the meaning, its type, and what may be there."""
 
     def __init__(self, name: str, type: Type, takes_register: bool, takes_constant: bool, allowed: Any):
@@ -54,12 +54,12 @@ class Template:
         meaning = form.meaning(absent)
         definition = form.definition
         if meaning.effect is not None:
-            word, does = told(meaning.effect)
+            word, does = description_of(meaning.effect)
             raise Unsupported(f"{form.mnemonic} has an effect ({word}): it {does}, which sequences cannot do")
         if meaning.uses_carry or meaning.specials:
             raise Unsupported(f"{form.mnemonic} reads or writes more than its operands")
         self.form, self.mnemonic = form, form.mnemonic
-        self.places: list[Place] = []
+        self.places: list[OperandSlot] = []
         for taken in meaning.inputs:
             annotation = definition.sources[taken.name].annotation
             if taken.type is None or taken.is_vector or taken.type.width > 64:
@@ -68,7 +68,7 @@ class Template:
             no_constant = taken.type.kind == "pred" or definition.takes_only_registers(taken.name, form.modifiers)
             takes_constant = is_constant or not no_constant
             allowed = definition.constants(taken.name, form.modifiers)
-            self.places.append(Place(taken.name, taken.type, not is_constant, takes_constant, allowed))
+            self.places.append(OperandSlot(taken.name, taken.type, not is_constant, takes_constant, allowed))
         if len(form.destinations) != 1 or not meaning.results or meaning.results[0].is_vector:
             raise Unsupported(f"{form}: more than one destination")
         self.destination = form.destinations[0].name
@@ -90,8 +90,8 @@ class Template:
         x, y = self.places[:2]
         if x.type != y.type or x.type.kind == "pred" or (x.takes_constant, x.allowed) != (y.takes_constant, y.allowed):
             return False
-        variables = _variables_of(self)
-        turned = substitute(self.term, {x.name: variables[y.name], y.name: variables[x.name]})
+        exchanged = {x.name: variable(y.name, y.type.width), y.name: variable(x.name, x.type.width)}
+        turned = substitute(self.term, exchanged)
         unequal = truth(self.term != turned)
         if unequal.op == "const":
             return not unequal.attrs[0]
@@ -103,9 +103,8 @@ class Template:
         """A loop over columns of operands; of no use where the result `is_open`."""
         profile = known_profile(MACHINE)
         inputs = tuple((p.name, p.type, True) for p in self.places)
-        return Compiled(
-            Loop(inputs, ((self.type, self.term),)), lambda f: profile.term(f) if profile.chooses(f) else constant(0)
-        )
+        loop = Loop(inputs, ((self.type, self.term),))
+        return Compiled(loop, lambda f: profile.term(f) if profile.chooses(f) else constant(0))
 
     @cached_property
     def is_open(self) -> bool:
@@ -119,14 +118,14 @@ class Template:
         if self.is_open:
             names, choose = [p.name for p in self.places], known_profile(MACHINE).value
             rows = zip(*(c.tolist() for c in columns), strict=True)
-            found = [evaluate_term(self.term, dict(zip(names, row, strict=True)), choose) for row in rows]
-            return np.array(found, storage(self.type))
+            values = [evaluate_term(self.term, dict(zip(names, row, strict=True)), choose) for row in rows]
+            return np.array(values, storage(self.type))
         return self.compiled(columns, len(operands[0]))[0]
 
     def applied(self, operands: list[Any]) -> Any:
         """The result's term for terms of the operands, with the machine's choices made."""
         profile = known_profile(MACHINE)
-        settled = resolve(self.term, lambda f: profile.term(f) if profile.chooses(f) else f)
+        settled = resolve(self.term, profile.settled)
         return substitute(settled, {p.name: o for p, o in zip(self.places, operands, strict=True)})
 
     def written(self, destination: str, operands: list[str]) -> str:
@@ -135,14 +134,10 @@ class Template:
         return self.form.written({self.destination: destination, **texts})
 
 
-def _variables_of(template: Template) -> dict[str, Any]:
-    return {p.name: variable(p.name, p.type.width) for p in template.places}
-
-
 def templates_of(mnemonics: Sequence[str]) -> list[Template]:
     """The forms of mnemonics, as an instruction spells them. Raises ValueError for one that there is not, and Unsupported where
     none of its forms can be used."""
-    found: list[Template] = []
+    templates: list[Template] = []
     for mnemonic in dict.fromkeys(mnemonics):
         opcode = registry().opcodes.get(mnemonic.split(".")[0])
         forms = opcode.find(mnemonic) if opcode is not None else []
@@ -157,5 +152,5 @@ def templates_of(mnemonics: Sequence[str]) -> list[Template]:
         if not usable:
             assert why is not None
             raise why
-        found += usable
-    return found
+        templates += usable
+    return templates

@@ -145,7 +145,7 @@ def arrivals(
 def drawn_course(wanted: Asked) -> list[Panel]:
     """When the warps of a kernel run and wait; the page says how many `threads` there are. Time is counted in instructions of all
     threads."""
-    threads, unit = int(wanted.one("threads")), contracts.warps().LANES
+    threads, unit = int(wanted.one("threads")), contracts.warps.LANES
     found, first, _ = run(wanted, threads)
     lines = [text for _, text in wanted.lines]
     total = max(one.step + one.end - one.start for one in found.executed)

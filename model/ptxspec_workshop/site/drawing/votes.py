@@ -43,7 +43,7 @@ def drawn(wanted: Asked) -> list[Panel]:
 
 
 def _vote(text: str, wanted: Asked) -> Panel:
-    count = contracts.warps().LANES
+    count = contracts.warps.LANES
     names = registers(text)
     given = {name: _per_lane(name, wanted.values[name], count) for name in names if name in wanted.values}
     mask = int(text.rstrip("; ").rsplit(",", 1)[1], 0)

@@ -58,7 +58,7 @@ def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = ""
 def execute(text: str, given: Mapping[str, Sequence[int]], taken: Sequence[str]) -> dict[str, list[int]]:
     """Have a warp execute instructions. `given` are registers with a value a lane, `taken` those whose values are wanted,
     likewise; predicates are 0 or 1."""
-    count = contracts.warps().LANES
+    count = contracts.warps.LANES
     module = ptxspec.load(kernel(text, list(given), taken).text)
     arrays = [np.array([int(v) & 0xFFFFFFFF for v in values], np.uint32) for values in given.values()]
     results = [np.zeros(count, np.uint32) for _ in taken]
@@ -93,7 +93,7 @@ def moves(text: str) -> Moves:
     if len(names) != 3:
         raise ValueError(f"{text}: a shuffle is drawn of the form `d|p, a, …`, with constants behind")
     taken, within, value = names
-    lanes = range(contracts.warps().LANES)
+    lanes = range(contracts.warps.LANES)
     tags = [0x9E3779B1 * (lane + 1) & 0xFFFFFFFF for lane in lanes]
     found = execute(text, {value: tags}, [taken, within])
     strange = [lane for lane, tag in enumerate(found[taken]) if tag not in tags]

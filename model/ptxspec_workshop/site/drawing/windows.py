@@ -25,7 +25,7 @@ class Stretch(NamedTuple):
 
 def space_of(address: int) -> str:
     """The space whose window a generic address falls into. Raises ValueError unless there is just one."""
-    page = contracts.generic_addressing()
+    page = contracts.generic_addressing
     where = constant(address)
     found = [s for s in (*page.WINDOWS, "global") if evaluate(page.within(page.reached_in(s), where), {})]
     if len(found) != 1:
@@ -53,7 +53,7 @@ def stretches(last: int) -> list[Stretch]:
 def drawn(wanted: Asked) -> list[Panel]:
     """The windows from the least address up to the first word of global memory: addresses at the left, spaces at the right, and
     what an address of each space becomes by adding the window's base. The page gives an `address` in a space."""
-    page, address = contracts.generic_addressing(), int(wanted.one("address"))
+    page, address = contracts.generic_addressing, int(wanted.one("address"))
     canvas = Canvas()
     left, width = MARGIN + 11 * CODE_LETTER, 74.0
     own = stretches(page.GLOBAL_BASE + STEP)

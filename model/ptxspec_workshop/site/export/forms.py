@@ -24,7 +24,7 @@ from ptxspec_workshop.site.export import evidence
 
 def opcode(name: str, register: dict[str, Entry]) -> dict[str, Any]:
     """Everything about one opcode of PTX, of which perhaps no page says anything."""
-    gaps = contracts.gaps()
+    gaps = contracts.gaps
     missing = [{"name": n, **_family(f)} for n, f in gaps.FAMILIES.items() if opcode_of(n) == name] + [
         {"name": name, **_family(f)} for f in gaps.FORMS.get(name, ())
     ]
@@ -39,7 +39,7 @@ def opcode(name: str, register: dict[str, Entry]) -> dict[str, Any]:
     return found
 
 
-def _family(family: contracts.syntax.Family) -> dict[str, Any]:
+def _family(family: contracts.gaps.Family | contracts.gaps.Further) -> dict[str, Any]:
     """What is said of instructions that no page describes."""
     return {
         "what": family.what,

@@ -127,7 +127,8 @@ def _titles() -> Counter[str]:
 
 
 def _instructions() -> Iterator[Thing]:
-    """By opcode: the first page; by chapter and page: each. `add` is `integer/add`, and there is `floating/add`."""
+    """By opcode: the first page; by chapter and opcode, or page if that is of one opcode: each. `add` is `integer/add`, and there
+    are `floating/add` and `movement/ld.acquire`."""
     titles: set[str] = set()
     for opcode, documents in instruction_pages().items():
         for i, document in enumerate(documents):
@@ -137,7 +138,9 @@ def _instructions() -> Iterator[Thing]:
             if title not in {opcode, *titles}:
                 yield Thing("insn", title, document, "", about)
                 titles.add(title)
-            yield Thing("insn", f"{chapter(document)}/{document.split('/')[-1]}", document, "", about)
+            is_shared = len(pages.opcodes(pages.module_of(document))) > 1
+            own = opcode if is_shared else document.split("/")[-1]
+            yield Thing("insn", f"{chapter(document)}/{own}", document, "", about)
 
 
 def _gaps() -> Iterator[Thing]:

@@ -13,9 +13,8 @@ from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.forms import Form, registry
 from ptxspec.pages.register import REGISTER, Entry, entries
 from ptxspec.query.evaluate import Chosen, Results, executed
-from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
-from ptxspec.query.operand_texts import operand_names, taken_as, values_of_texts
-from ptxspec.query.values import labelled
+from ptxspec.query.fragments import SymbolicFragment, Unsupported, read_fragment
+from ptxspec.query.texts import labelled, operand_names, taken_as, values_of_texts
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.kinds import Immediate, VectorOf, vector_length
 from ptxspec.terms.profiles import names
@@ -107,7 +106,7 @@ def template(form: Form) -> str:
 
 
 @lru_cache(maxsize=64)
-def _read(text: str) -> Fragment:
+def _read(text: str) -> SymbolicFragment:
     return read_fragment(text)
 
 
@@ -141,7 +140,7 @@ def answer(text: str, operands: Mapping[str, str], profile: str) -> dict[str, An
     return found
 
 
-def _told(read: Fragment, results: Results, profile: str) -> dict[str, Any]:
+def _told(read: SymbolicFragment, results: Results, profile: str) -> dict[str, Any]:
     shown = []
     for name, bits in results.items():
         type = read.left[name]

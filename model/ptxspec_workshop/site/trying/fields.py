@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ptxspec.language.checked import Checked, Place
 from ptxspec.language.tree import Instruction, Name, Number, Real
-from ptxspec.query.numbers import Unfit, bits_of_text
-from ptxspec.query.values import labelled
+from ptxspec.query.numbers import InvalidValue, bits_of_text
+from ptxspec.query.texts import labelled
 from ptxspec.terms.types import TYPES, Type
 from ptxspec_workshop.programs.alone import elements
 
@@ -85,7 +85,7 @@ def _moved(one: Instruction, text: str) -> Field | None:
         return None
     try:
         bits = int(bits_of_text(match["values"], type))
-    except Unfit:  # an expression
+    except InvalidValue:  # an expression
         return None
     return Field(to.text, type, [bits], *match.span("values"), False)
 
@@ -100,7 +100,7 @@ def rewritten(text: str, found: list[Field], given: Mapping[str, str]) -> str:
         parts = [part.strip() for part in typed.strip("{}").split(",")] if field.is_list else [typed]
         try:
             literals = [_literal(part, field.type) for part in parts]
-        except Unfit as why:
+        except InvalidValue as why:
             raise ValueError(f"{field.name} is {field.type}: {why}") from None
         written = "{" + ", ".join(literals) + "}" if field.is_list else literals[0]
         text = text[: field.start] + written + text[field.end :]

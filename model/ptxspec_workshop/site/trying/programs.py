@@ -11,7 +11,7 @@ from typing import Any
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.leaving import LeftRegisters, shape
-from ptxspec.query.values import labelled
+from ptxspec.query.texts import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
 from ptxspec_workshop.programs.alone import Held, Ran, Unrunnable, entry_of, run
@@ -26,7 +26,7 @@ MOST = 64
 
 def program_of(page: str) -> str | None:
     """The program among a page's examples, if it has one."""
-    return next(filter(examples.is_program, pages.examples(page)), None)
+    return next(filter(examples.is_program, pages.fences(page, "ptx")), None)
 
 
 def answer(text: str, values: Mapping[str, str]) -> dict[str, Any]:
