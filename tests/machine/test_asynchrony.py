@@ -535,7 +535,7 @@ class Watched:
         from types import SimpleNamespace
 
         module = ptxspec.load(copying(COPY + "cp.async.commit_group; cp.async.wait_all;"))
-        (used,) = {operations.used(kernel) for kernel in module.checked.kernels.values()}
+        (used,) = {operations.asynchronous_use(kernel) for kernel in module.checked.kernels.values()}
         assert used is not None
         self.effect = next(
             e for op in module.checked.kernels["k"].code
@@ -949,18 +949,20 @@ def test_pieces_that_land_elsewhere_are_noticed(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
     kernel_of_copies = ptxspec.load(TWO).checked.kernels["k"]
-    used = operations.used(kernel_of_copies)
+    used = operations.asynchronous_use(kernel_of_copies)
     assert used is not None
-    declared = operations.Machine.__annotations__
+    declared = operations.OperationsMachine.__annotations__
     assert {name for name, kind in declared.items() if kind == "Column"} == set(used.lengths(1))
     assert set(used.numbers("early")) == set(operations.NUMBERS)
-    steps = {name for name, own in vars(operations.Machine).items() if inspect.isfunction(own) and name[0] != "_"}
+    steps = {
+        name for name, own in vars(operations.OperationsMachine).items() if inspect.isfunction(own) and name[0] != "_"
+    }
     advances = {f"advance{i}" for i in range(len(used.advances))}
     supplied = {"copy_bytes", "clear_bytes", "read_object", "write_object", "tell_operation", "tell_bytes"}
     assert steps - supplied == set(used.steps()) - advances
     for name in steps & set(used.steps()):
         step, _ = used.steps()[name]
-        given = inspect.signature(getattr(operations.Machine, name)).parameters
+        given = inspect.signature(getattr(operations.OperationsMachine, name)).parameters
         assert len(given) == 1 + len(step.states) + len(
             step.operands
         )  # the machine comes first, then the record's number

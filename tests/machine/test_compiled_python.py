@@ -11,7 +11,7 @@ import pytest
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.errors import EngineFault
-from ptxspec.machine.native.compiling import Array, Taken, World, compiled
+from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
 from ptxspec.terms import State, requires, select, step, u32
 from ptxspec.terms.native import Library
 from ptxspec.terms.steps import Step
@@ -81,9 +81,9 @@ class Both:
             assert getattr(self.plain, name) == array.tolist(), name
 
 
-def world(checked: bool = False) -> World:
+def world(checked: bool = False) -> Environment:
     arrays = {name: Array(unit) for name, unit in ARRAYS.items()}
-    return World(FIELDS, arrays, {n: Taken(*s) for n, s in STEPS.items()}, {"tell": 2}, checked)
+    return Environment(FIELDS, arrays, {n: BoundStep(*s) for n, s in STEPS.items()}, {"tell": 2}, checked)
 
 
 def code(functions: list[Callable[..., Any]], checked: bool = False) -> Library:

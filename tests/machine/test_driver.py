@@ -13,7 +13,11 @@ SUPPLIED = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
 
 
 def _methods():
-    return {name: f for name, f in vars(protocol.Machine).items() if inspect.isfunction(f) and not name.startswith("_")}
+    return {
+        name: f
+        for name, f in vars(protocol.DriverMachine).items()
+        if inspect.isfunction(f) and not name.startswith("_")
+    }
 
 
 def test_arrays_are_those_that_are_laid_out():
@@ -27,7 +31,7 @@ def test_steps_and_supplied_functions_are_those_that_are_declared():
 @pytest.mark.parametrize("name", inventory.steps())
 def test_a_step_takes_and_gives_as_many_numbers_as_are_declared(name):
     step, arrays = inventory.steps()[name]
-    declared = inspect.signature(protocol.Machine.__dict__[name], eval_str=True)
+    declared = inspect.signature(protocol.DriverMachine.__dict__[name], eval_str=True)
     taken = sum(len(port.words) if array is None else 1 for port, array in zip(step.states, arrays, strict=True))
     assert len(declared.parameters) - 1 == taken + len(step.operands)
     gives = bool(step.meaning.requirements) + len(step.results)

@@ -617,6 +617,6 @@ def test_a_traceback_shows_no_frames_of_the_engine(engine: ptxspec.Engine) -> No
     with pytest.raises(ptxspec.LaunchError) as raised:
         module.launch("k", CTAS, THREADS, [np.arange(12, dtype=np.uint32)], engine=engine)
     files = [entry.path for entry in raised.traceback]
-    assert [Path(file).name for file in files] == ["test_faults.py", "alone.py"]
+    assert [Path(file).name for file in files] == ["test_faults.py", "locking.py"]
     assert raised.traceback[-1].ishidden(raised)  # pytest shows the test's line
     assert raised.value.__cause__ is None and raised.value.__suppress_context__

@@ -10,7 +10,7 @@ from launching import both, each, kernel
 
 import ptxspec
 from ptxspec.machine.call_graph import linked
-from ptxspec.machine.flow import Flow
+from ptxspec.machine.flow import FlowGraph
 
 FENCES = [
     "fence.sc.sys;", "fence.gpu;", "fence.acquire.cluster;", "fence.mbarrier_init.release.cluster;", "membar.gl;",
@@ -74,5 +74,5 @@ def test_a_fence_cuts_no_block_and_leaves_a_loop_narrow() -> None:
     flows = []
     for between in (NOTHING, *FENCES):
         module = ptxspec.load(source(between, WEAK))
-        flows.append(Flow(linked(module.checked, "k")))
+        flows.append(FlowGraph(linked(module.checked, "k")))
     assert len({(tuple(flow.blocks), flow.narrow) for flow in flows}) == 1 and flows[0].narrow

@@ -293,12 +293,12 @@ def test_a_list_that_says_it_is_longer_than_it_is(checked: None, monkeypatch: py
 
 
 def test_an_image_that_is_too_short(checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = image_loops.Compiled.__call__
+    plain = image_loops.CompiledImageLoop.__call__
 
-    def short(self: Any, held: imaging.Held, *rest: Any) -> int:
+    def short(self: Any, held: imaging.ImageBuffer, *rest: Any) -> int:
         return plain(self, held._replace(data=held.data[:4]), *rest)
 
-    monkeypatch.setattr(image_loops.Compiled, "__call__", short)
+    monkeypatch.setattr(image_loops.CompiledImageLoop, "__call__", short)
     with pytest.raises(EngineFault, match="of an image, which has 4 bytes"):
         launch(IMAGE)
 

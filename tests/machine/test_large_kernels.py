@@ -49,13 +49,13 @@ def test_many_blocks_are_compiled_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_blocks_are_found_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second launch finds what the first has made of the kernel; another profile makes its own."""
     made = []
-    original = flow.Flow.__init__
+    original = flow.FlowGraph.__init__
 
-    def counted(self: flow.Flow, kernel: object, *how: bool) -> None:
+    def counted(self: flow.FlowGraph, kernel: object, *how: bool) -> None:
         made.append(kernel)
         original(self, kernel, *how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(flow.Flow, "__init__", counted)
+    monkeypatch.setattr(flow.FlowGraph, "__init__", counted)
     module = ptxspec.load(chain(3))
     for profile in ("hopper", "hopper", "portable", "hopper", "portable"):
         if engine == "exact" or profile == "hopper":

@@ -223,7 +223,7 @@ def test_compilation_has_a_limit_of_its_own(
     monkeypatch.setattr(PAGE, "SECONDS", 0.3)
     module, out = ptxspec.load(many_blocks(600)), np.zeros(1, np.uint32)
     if limit:
-        monkeypatch.setattr(limits.Limits, "at_batch", lambda *_: None)  # not so short a time for the threads
+        monkeypatch.setattr(limits.LaunchLimits, "begin_batch", lambda *_: None)  # not so short a time for the threads
         module.launch("k", args=[out], **limit)
         assert out[0] == 607
         return
@@ -242,7 +242,7 @@ def test_seconds_are_over_when_the_compiler_comes_back(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(limits, "clock", lambda: now[0])
     monkeypatch.setattr(Library, "__init__", slow)
-    monkeypatch.setattr(limits.Limits, "at_batch", lambda *_: pytest.fail("it runs"))
+    monkeypatch.setattr(limits.LaunchLimits, "begin_batch", lambda *_: pytest.fail("it runs"))
     module = ptxspec.load(kernel("st.global.u32 [%rd1], 7;"))
     with pytest.raises(ptxspec.LaunchError, match="did not end within 1 seconds"):
         module.launch("k", args=[np.zeros(1, np.uint32)], time_limit=1)

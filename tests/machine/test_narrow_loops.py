@@ -11,7 +11,7 @@ from effort import at_most
 from launching import ENGINES, HEADER, both, kernel, text
 
 import ptxspec
-from ptxspec.machine.flow import Flow
+from ptxspec.machine.flow import FlowGraph
 from ptxspec.machine.native import engine as native
 from ptxspec.terms import object_code
 
@@ -31,13 +31,13 @@ def turn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 def narrow(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many narrow loops each kernel had that was compiled: a test without any would say nothing."""
     found: list[int] = []
-    plain = native.Compiled.__init__
+    plain = native.CompiledKernel.__init__
 
-    def noted(self: native.Compiled, program: Any, *rest: Any) -> None:
+    def noted(self: native.CompiledKernel, program: Any, *rest: Any) -> None:
         found.append(len(program.flow.narrow))
         plain(self, program, *rest)
 
-    monkeypatch.setattr(native.Compiled, "__init__", noted)
+    monkeypatch.setattr(native.CompiledKernel, "__init__", noted)
     return found
 
 
@@ -276,7 +276,7 @@ def test_which_blocks_are_narrow_loops() -> None:
     for body, count in cases.items():
         checked = ptxspec.load(kernel(".shared .u32 s;" + body)).checked
         (entry,) = checked.kernels.values()
-        assert len(Flow(entry).narrow) == count, body
+        assert len(FlowGraph(entry).narrow) == count, body
 
 
 def test_registers_that_only_the_loop_writes(turn: int, narrow: list[int]) -> None:

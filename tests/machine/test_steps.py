@@ -18,7 +18,7 @@ from ptxspec.literate.finder import pages
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.native import code
-from ptxspec.machine.native.compiling import Taken, World, compiled
+from ptxspec.machine.native.compiling import BoundStep, Environment, compiled
 from ptxspec.query.laws import check, formula, load_all, of_proofs
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import integer
@@ -87,7 +87,7 @@ class Native:
     def __init__(self, step: Step):
         count, results = len(step.states), len(step.results)
         needs: set[str] = set()
-        world = World({}, {}, {"it": Taken(step, tuple(port.name for port in step.states))}, {}, False)
+        world = Environment({}, {}, {"it": BoundStep(step, tuple(port.name for port in step.states))}, {}, False)
         kind = "{" + ", ".join(["i64"] * (1 + results)) + "}"
         rows = [f"  %p{k} = getelementptr ptr, ptr %rows, i64 {k}\n  %r{k} = load ptr, ptr %p{k}" for k in range(count)]
         words = [

@@ -12,9 +12,10 @@ import pytest
 import ptxspec
 from ptxspec.language.checked import Op
 from ptxspec.language.forms import Form
+from ptxspec.machine.driver import codes
 from ptxspec.machine.flow import ending
-from ptxspec.machine.program import given
-from ptxspec.machine.roles import Role, role_of
+from ptxspec.machine.kernel_tables import Role, role_of
+from ptxspec.machine.program import arrival_operands
 from ptxspec.query.fragments import description_of
 from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, Term
@@ -43,18 +44,18 @@ KNOWN: dict[str, tuple[str, str, Role]] = {
     "Check": ("prefetch.tensormap", "check", Role()),
     "Initiate": ("cp.async.ca.shared.global", "copy", Role()),
     "Advance": ("cp.async.wait_group", "copy", Role()),
-    "Collective": ("match.any.sync.b32", "collective", Role(of_warp=True)),
-    "Arrive": ("bar.arrive", "barrier", Role(of_cta=True, waits=False, aligned=True)),
-    "Wait": ("bar.red.popc.u32", "barrier", Role(of_cta=True, counts=True, aligned=True)),
-    "ClusterArrive": ("barrier.cluster.arrive", "barrier", Role(of_cluster=True, waits=False)),
-    "ClusterWait": ("barrier.cluster.wait", "barrier", Role(of_cluster=True)),
+    "Collective": ("match.any.sync.b32", "collective", Role(codes.WARP)),
+    "Arrive": ("bar.arrive", "barrier", Role(codes.CTA_BARRIER, waits=False, aligned=True)),
+    "Wait": ("bar.red.popc.u32", "barrier", Role(codes.CTA_BARRIER, reduces=True, aligned=True)),
+    "ClusterArrive": ("barrier.cluster.arrive", "barrier", Role(codes.CLUSTER_BARRIER, waits=False)),
+    "ClusterWait": ("barrier.cluster.wait", "barrier", Role(codes.CLUSTER_BARRIER)),
     "Branch": ("bra", "branch", Role()),
     "IndexedBranch": ("brx.idx", "branch", Role()),
     "Call": ("call", "call", Role()),
     "Return": ("ret", "return", Role()),
     "Exit": ("exit", "exit", Role()),
     "Stop": ("trap", "stop", Role()),
-    "ImageAccess": ("tex.2d.v4.f32.f32", "image", Role(is_image=True)),
+    "ImageAccess": ("tex.2d.v4.f32.f32", "image", Role(codes.HOST)),
     "StackEnd": ("stacksave.u32", "stack", Role()),
     "Reserve": ("alloca.u32", "stack", Role()),
     "Release": ("stackrestore.u32", "stack", Role()),
@@ -115,7 +116,7 @@ def test_it_belongs_to_one_group_and_ends_a_block_or_not(member: type[Any]) -> N
         == (not isinstance(effect, Access | Fencing | Check | Asynchronous | StackUse))
     )
     if isinstance(effect, Pause):
-        assert all(isinstance(term, Int) for term in given(effect))
+        assert all(isinstance(term, Int) for term in arrival_operands(effect))
     assert lands(effect) == (member.__name__ in ("Collective", "ImageAccess", "Wait"))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.machine.events import EventKind
-from ptxspec.machine.operations import Machine
+from ptxspec.machine.operations import OperationsMachine
 from ptxspec.terms.registries import OBJECT_BITS
 
 _page, _limits = contracts.asynchrony, contracts.limits
@@ -39,7 +39,7 @@ READ, WRITE, INITIATE, END = (
 
 
 def operation_begins(
-    m: Machine,
+    m: OperationsMachine,
     mechanism: int,
     thread: int,
     op: int,
@@ -92,7 +92,7 @@ def operation_begins(
     return number
 
 
-def operations_end(m: Machine, thread: int) -> None:
+def operations_end(m: OperationsMachine, thread: int) -> None:
     """Those of a thread's operations end that it knows to be complete."""
     before = 0
     number = m.first_operation[thread]
@@ -115,7 +115,7 @@ def operations_end(m: Machine, thread: int) -> None:
         number = following
 
 
-def operation_ends(m: Machine, number: int) -> None:
+def operation_ends(m: OperationsMachine, number: int) -> None:
     """An operation is in flight no longer."""
     if m.operation_place[number]:
         rest_lands(m, number)
@@ -129,7 +129,7 @@ def operation_ends(m: Machine, number: int) -> None:
     m.free_operation = number
 
 
-def batch_ends(m: Machine) -> None:
+def batch_ends(m: OperationsMachine) -> None:
     """The resident CTAs have ended: no operation outlives them, and no object is told of one."""
     for thread in range(m.slots * m.threads):
         number = m.first_operation[thread]
@@ -149,7 +149,7 @@ def batch_ends(m: Machine) -> None:
         m.completion3[i] = 0
 
 
-def mark_of(m: Machine, mechanism: int, thread: int) -> int:
+def mark_of(m: OperationsMachine, mechanism: int, thread: int) -> int:
     """What marks an operation that a thread initiates now."""
     if mechanism == 0:
         return m.mark0(thread)
@@ -160,7 +160,7 @@ def mark_of(m: Machine, mechanism: int, thread: int) -> int:
     return m.mark3(thread)
 
 
-def is_complete(m: Machine, mechanism: int, thread: int, mark: int) -> int:
+def is_complete(m: OperationsMachine, mechanism: int, thread: int, mark: int) -> int:
     """Whether a thread knows an operation with this mark to be complete."""
     if mechanism == 0:
         return m.is_complete0(thread, mark)
@@ -171,7 +171,7 @@ def is_complete(m: Machine, mechanism: int, thread: int, mark: int) -> int:
     return m.is_complete3(thread, mark)
 
 
-def completes_on_object(m: Machine, number: int) -> None:
+def completes_on_object(m: OperationsMachine, number: int) -> None:
     """All pieces of an operation have landed. If it completes on an object, that learns it, and the operation ends."""
     place = m.operation_object[number]
     if place:
@@ -198,7 +198,7 @@ def completes_on_object(m: Machine, number: int) -> None:
 # Pieces -----------------------------------------------------------------------------------------------------------------
 
 
-def turn_begins(m: Machine) -> None:
+def turn_begins(m: OperationsMachine) -> None:
     """Before a thread has its turn: pieces may land."""
     if m.unlanded == 0:
         return
@@ -230,7 +230,7 @@ def turn_begins(m: Machine) -> None:
             completes_on_object(m, number)
 
 
-def objects_complete(m: Machine) -> None:
+def objects_complete(m: OperationsMachine) -> None:
     """The operations in flight land that complete on objects."""
     i = m.unlanded
     while i > 0:
@@ -242,7 +242,7 @@ def objects_complete(m: Machine) -> None:
                 completes_on_object(m, number)
 
 
-def rest_lands(m: Machine, number: int) -> None:
+def rest_lands(m: OperationsMachine, number: int) -> None:
     """The pieces of an operation land that have not."""
     for piece in range(PIECES):
         if not m.has_landed(number, piece):
@@ -250,14 +250,14 @@ def rest_lands(m: Machine, number: int) -> None:
     all_have_landed(m, number)
 
 
-def piece_lands(m: Machine, number: int, piece: int) -> None:
+def piece_lands(m: OperationsMachine, number: int, piece: int) -> None:
     """A piece is written."""
     target, _, source, _ = m.footprint(number)
     begin, copied, zeros = m.land(number, piece)
     copy(m, number, target + begin, source + begin, copied, zeros)
 
 
-def copy(m: Machine, number: int, target: int, source: int, copied: int, zeros: int) -> None:
+def copy(m: OperationsMachine, number: int, target: int, source: int, copied: int, zeros: int) -> None:
     """So many bytes of an operation are copied, and so many behind them become zeros."""
     m.copy_bytes(target, source, copied)
     m.clear_bytes(target + copied, zeros)
@@ -267,7 +267,7 @@ def copy(m: Machine, number: int, target: int, source: int, copied: int, zeros: 
         m.tell_bytes(WRITE, op, m.operation_thread[number], number, target, copied + zeros)
 
 
-def all_have_landed(m: Machine, number: int) -> None:
+def all_have_landed(m: OperationsMachine, number: int) -> None:
     """No piece of an operation is left that has not landed."""
     place = m.operation_place[number]
     m.unlanded = m.unlanded - 1
@@ -280,14 +280,14 @@ def all_have_landed(m: Machine, number: int) -> None:
 # What they touch --------------------------------------------------------------------------------------------------------
 
 
-def lines_of(m: Machine, begin: int, size: int) -> int:
+def lines_of(m: OperationsMachine, begin: int, size: int) -> int:
     """How many lines a range of bytes touches."""
     if size == 0:
         return 0
     return (begin + size - 1 >> LINE_LOG2) - (begin >> LINE_LOG2) + 1
 
 
-def list_lines(m: Machine, which: int, number: int, begin: int, size: int) -> None:
+def list_lines(m: OperationsMachine, which: int, number: int, begin: int, size: int) -> None:
     """Let an operation be in the lists of the lines that it writes, or reads."""
     first = begin >> LINE_LOG2
     for line in range(first, first + lines_of(m, begin, size)):
@@ -303,7 +303,7 @@ def list_lines(m: Machine, which: int, number: int, begin: int, size: int) -> No
         m.line_list[at] = node
 
 
-def unlist_lines(m: Machine, which: int, number: int, begin: int, size: int) -> None:
+def unlist_lines(m: OperationsMachine, which: int, number: int, begin: int, size: int) -> None:
     """Let an operation be in these lists no longer."""
     first = begin >> LINE_LOG2
     for line in range(first, first + lines_of(m, begin, size)):
@@ -321,17 +321,17 @@ def unlist_lines(m: Machine, which: int, number: int, begin: int, size: int) -> 
         m.free_node = node
 
 
-def may_read(m: Machine, begin: int, size: int) -> int:
+def may_read(m: OperationsMachine, begin: int, size: int) -> int:
     """Whether no operation in flight writes any of so many bytes."""
     return are_spared(m, TARGET, begin, size)
 
 
-def may_write(m: Machine, begin: int, size: int) -> int:
+def may_write(m: OperationsMachine, begin: int, size: int) -> int:
     """Whether no operation in flight reads or writes any of so many bytes."""
     return are_spared(m, TARGET, begin, size) and are_spared(m, SOURCE, begin, size)
 
 
-def are_spared(m: Machine, which: int, begin: int, size: int) -> int:
+def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
     """Whether no operation in flight writes, or reads, any of so many bytes."""
     first = begin >> LINE_LOG2
     for line in range(first, first + lines_of(m, begin, size)):

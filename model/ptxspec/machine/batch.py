@@ -52,6 +52,6 @@ class Extents(NamedTuple):
         clusters = contracts.clusters
         position = contracts.thread_coordinates.position
         shape = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster
-        own = position(thread % self.threads, self.block)
+        tid = position(thread % self.threads, self.block)
         cta = position(clusters.cta_at(first + thread // self.threads, self.grid, shape), self.grid)
-        return (int(own[0]), int(own[1]), int(own[2])), (int(cta[0]), int(cta[1]), int(cta[2]))
+        return (int(tid[0]), int(tid[1]), int(tid[2])), (int(cta[0]), int(cta[1]), int(cta[2]))

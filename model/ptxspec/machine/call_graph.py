@@ -11,7 +11,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import CallSite, Checked, Formal, Kernel, Op, Read
 from ptxspec.language.diagnostics import Diagnostic
 from ptxspec.language.gaps import diagnostics_of_gaps
-from ptxspec.machine.several_effects import taken_apart
+from ptxspec.machine.several_effects import split_effects
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -27,7 +27,7 @@ KEPT = (FRAME, DEPTH, RETURNED, BEGINS, ENDS)
 
 def linked(checked: Checked, name: str) -> Kernel:
     """The entry `name`, ready to run. Without calls, and with one effect an instruction, it is the kernel as it was checked."""
-    return taken_apart(_linked(checked, checked.kernels[name]))
+    return split_effects(_linked(checked, checked.kernels[name]))
 
 
 def _linked(checked: Checked, entry: Kernel) -> Kernel:
@@ -102,7 +102,7 @@ def passed_beyond(kernel: Kernel, call: CallSite) -> int:
 def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
     """The functions that an entry may call, those included whose address it, or a variable, holds."""
     taken = sorted({pointer.name for place in checked.places.values() for pointer in place.pointers})
-    found: dict[str, Kernel] = {}
+    reached: dict[str, Kernel] = {}
     todo = [entry]
     for kernel in todo:
         names = [n for op in kernel.code for n in _mentioned(op)]
@@ -110,10 +110,10 @@ def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
             names += taken
             taken = []  # once is enough
         for name in names:
-            if name in checked.functions and name not in found:
-                found[name] = checked.functions[name]
-                todo.append(found[name])
-    return found
+            if name in checked.functions and name not in reached:
+                reached[name] = checked.functions[name]
+                todo.append(reached[name])
+    return reached
 
 
 def _mentioned(op: Op) -> Iterable[str]:
@@ -136,13 +136,13 @@ def calls(kernel: Kernel, op: Op) -> list[str]:
 
 def _alike(kernel: Kernel) -> dict[Any, list[str]]:
     """The functions of a kernel by what they take and give."""
-    found = _ALIKE.get(kernel)
-    if found is None:
-        found = _ALIKE[kernel] = {}
+    by_shape = _ALIKE.get(kernel)
+    if by_shape is None:
+        by_shape = _ALIKE[kernel] = {}
         for name, function in kernel.functions.items():
             if function.signature is not None:
-                found.setdefault(_shape(function.signature), []).append(name)
-    return found
+                by_shape.setdefault(_shape(function.signature), []).append(name)
+    return by_shape
 
 
 #: worked out once a kernel, when all its functions are known
@@ -153,7 +153,7 @@ def _shape(signature: Any) -> Any:
     return tuple(f.shape for f in signature.returns), tuple(f.shape for f in signature.parameters)
 
 
-def returned(kernel: Kernel, call: CallSite, name: str = "") -> tuple[Formal, ...]:
+def call_results(kernel: Kernel, call: CallSite, name: str = "") -> tuple[Formal, ...]:
     """The results of a call as its function, if it is known and defined, has them; else as the call's prototype has. `name` is
     that of the function that an indirect call came back from."""
     function = kernel.functions.get(call.function or name)
@@ -162,12 +162,7 @@ def returned(kernel: Kernel, call: CallSite, name: str = "") -> tuple[Formal, ..
     return signature.returns
 
 
-def frame_size(function: Kernel) -> int:
-    """Bytes of local memory that one activation of a function uses."""
-    return function.frame_size
-
-
-class Slot(NamedTuple):
+class StackSlot(NamedTuple):
     """Where a call puts a register by: so many bytes below the top of the thread's stack, in a word of so many bits."""
 
     name: str
@@ -175,17 +170,17 @@ class Slot(NamedTuple):
     bits: int
 
 
-def slots(kernel: Kernel, registers: Iterable[str]) -> list[Slot]:
+def slots(kernel: Kernel, registers: Iterable[str]) -> list[StackSlot]:
     """A place for each register that a call puts by, below the one for the way back. Which place is whose no program can see:
     this stack is no memory of the program's. How many bytes there are is for the page to say."""
     names = list(registers)
-    below, found = way_back_bytes(), []
+    below, result = way_back_bytes(), []
     for name in names:
         bits = max(64, kernel.registers[name].width)
         below += bits // 8
-        found.append(Slot(name, below, bits))
+        result.append(StackSlot(name, below, bits))
     assert below <= kept_bytes(kernel, names)
-    return found
+    return result
 
 
 def way_back_bytes() -> int:
@@ -210,5 +205,5 @@ def _leads(kernel: Kernel) -> dict[str, list[str]]:
 
 def _stack(kernel: Kernel, grows: bool) -> int:
     """Bytes of local memory of a thread, whose stack may have others than frames of a known size."""
-    frames = {name: frame_size(function) for name, function in kernel.functions.items()}
+    frames = {name: function.frame_size for name, function in kernel.functions.items()}
     return contracts.functions.local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel), grows)

@@ -8,14 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, unbanked
-from ptxspec.machine.program import Program, describe
-from ptxspec.terms.effects import Initiate, Load, Store, Update
+from ptxspec.machine.program import KernelProgram, describe
+from ptxspec.terms.effects import (
+    Advance,
+    Arrive,
+    Branch,
+    Call,
+    Check,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Exit,
+    Fence,
+    GridDependency,
+    ImageAccess,
+    IndexedBranch,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 
 
 class Count(NamedTuple):
@@ -91,7 +115,7 @@ class Counters(NamedTuple):
     moved: np.ndarray
 
 
-def counters(program: Program) -> Counters:
+def counters(program: KernelProgram) -> Counters:
     """Counters of a kernel, all zero."""
     sizes = (
         len(program.flow.blocks),
@@ -107,27 +131,27 @@ def counter_of(op: int, space: str) -> int:
     return op * len(names) + names.index(unbanked(space))
 
 
-class Counting:
+class CountCollector:
     """The counts of one launch, of which each worker counts a part."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: KernelProgram):
         self.program, self.total = program, counters(program)
         self._lock = Lock()
 
     def gather(self, part: Counters) -> None:
         """Add what a worker has counted."""
         with self._lock:
-            for own, its in zip(self.total, part, strict=True):
-                own += its
+            for total, counted in zip(self.total, part, strict=True):
+                total += counted
 
-    def told(self, checked: Checked) -> Counts:
+    def counts(self, checked: Checked) -> Counts:
         """What the instructions of the text did. Parts of one, which the engines execute one after the other, are one."""
         code, blocks = self.program.kernel.code, self.program.flow.blocks
         reached = [0] * len(code)
         for block, entries in zip(blocks, self.total.entries.tolist(), strict=True):
             if block.finishes is None:
                 reached[block.start : block.end] = [entries] * (block.end - block.start)
-        found: dict[int, Count] = {}
+        by_position: dict[int, Count] = {}
         source = checked.source
         bodies = {function.position for function in checked.tree.functions}
         for index, op in enumerate(code):
@@ -135,20 +159,21 @@ class Counting:
                 continue
             active = reached[index] if op.guard is None else int(self.total.active[index])
             read, written = self._moved(index)
-            if op.position in found:
-                before = found[op.position]
+            if op.position in by_position:
+                before = by_position[op.position]
                 read, written = _sum((before.read, read)), _sum((before.written, written))
-                found[op.position] = before._replace(read=read, written=written)
+                by_position[op.position] = before._replace(read=read, written=written)
                 continue
             line = source.place(op.position)[1]
-            found[op.position] = Count(line, describe(op, source.text), reached[index], active, read, written)
-        return Counts(tuple(found[position] for position in sorted(found)))
+            by_position[op.position] = Count(line, describe(op, source.text), reached[index], active, read, written)
+        return Counts(tuple(by_position[position] for position in sorted(by_position)))
 
     def _moved(self, index: int) -> tuple[dict[str, int], dict[str, int]]:
         """The bytes that an instruction of the kernel read and wrote."""
         moved = {s: int(self.total.moved[counter_of(index, s)]) for s in contracts.state_spaces.addressable()}
         moved = {space: count for space, count in moved.items() if count}
-        match self.program.kernel.code[index].plan.meaning.effect:
+        effect = self.program.kernel.code[index].plan.meaning.effect
+        match effect:
             case Load():
                 return moved, {}
             case Store():
@@ -157,5 +182,11 @@ class Counting:
                 return moved, dict(moved)
             case Initiate(space=into, of=source):
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
-            case _:
+            case None | Check() | Fence() | GridDependency() | Advance() | StackEnd() | Reserve() | Release():
                 return {}, {}
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                return {}, {}
+            case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+                return {}, {}
+            case _:
+                assert_never(effect)

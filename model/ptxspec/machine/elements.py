@@ -22,7 +22,7 @@ def floating_accesses(kernel: Kernel) -> dict[str, dict[int, Op]]:
     of each."""
     names = {place.name for place in kernel.parameters}
     comes_from = _origins(kernel, names)
-    found: dict[str, dict[int, Op]] = defaultdict(dict)
+    accesses: dict[str, dict[int, Op]] = defaultdict(dict)
     unknown: set[str] = set()
     for op in kernel.code:
         effect = op.plan.meaning.effect
@@ -34,11 +34,11 @@ def floating_accesses(kernel: Kernel) -> dict[str, dict[int, Op]]:
             origin = _origins_of([base or operand], comes_from)
             type = effect.type if isinstance(effect, Access) and base is not None else None
             if type is not None and type.is_float and type.elements == 1 and len(origin) == 1:
-                found[next(iter(origin))].setdefault(type.width, op)
+                accesses[next(iter(origin))].setdefault(type.width, op)
             else:
                 at |= origin
         unknown |= at
-    return {name: sizes for name, sizes in found.items() if name not in unknown}
+    return {name: sizes for name, sizes in accesses.items() if name not in unknown}
 
 
 def _loaded_parameter(op: Op, names: set[str]) -> str | None:
@@ -51,31 +51,31 @@ def _loaded_parameter(op: Op, names: set[str]) -> str | None:
 
 def _origins(kernel: Kernel, names: set[str]) -> dict[str, set[str]]:
     """By register, the parameters that its value may be computed from, memory left aside."""
-    found: dict[str, set[str]] = defaultdict(set)
+    origins: dict[str, set[str]] = defaultdict(set)
     changed = True
     while changed:
         changed = False
         for op in kernel.code:
-            own = _loaded_parameter(op, names)
-            if own is not None:
-                origin = {own}
+            parameter = _loaded_parameter(op, names)
+            if parameter is not None:
+                origin = {parameter}
             elif isinstance(op.plan.meaning.effect, Fencing | None):
-                origin = set().union(*(found[name] for name in registers_read(op, kernel)))
+                origin = set().union(*(origins[name] for name in registers_read(op, kernel)))
             else:
                 continue
             for name in registers_written(op):
-                if not origin <= found[name]:
-                    found[name] |= origin
+                if not origin <= origins[name]:
+                    origins[name] |= origin
                     changed = True
-    return found
+    return origins
 
 
 def _origins_of(operands: Iterable[object], comes_from: dict[str, set[str]]) -> set[str]:
     """The parameters that the values of registers among the operands may be computed from."""
-    found: set[str] = set()
+    origins: set[str] = set()
     for operand in operands:
         if isinstance(operand, tree.Braces | tree.Parens):
-            found |= _origins_of(operand.elements, comes_from)
+            origins |= _origins_of(operand.elements, comes_from)
         elif isinstance(operand, tree.Name):
-            found |= comes_from.get(operand.text, set())
-    return found
+            origins |= comes_from.get(operand.text, set())
+    return origins

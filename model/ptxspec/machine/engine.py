@@ -9,11 +9,11 @@ import numpy as np
 
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.counting import Counters
-from ptxspec.machine.memory import Memory
-from ptxspec.machine.program import Program
+from ptxspec.machine.memory import LaunchMemory
+from ptxspec.machine.program import KernelProgram
 
 
-class Fault(NamedTuple):
+class ThreadFault(NamedTuple):
     """An access that failed: the thread, the instruction's index and the address; or a freedom that nothing chose. `registers`
     has what the instruction's registers held, where that is known."""
 
@@ -24,7 +24,7 @@ class Fault(NamedTuple):
     registers: Mapping[str, int] = {}
 
 
-class Running(Protocol):
+class EngineRun(Protocol):
     """A launch under an engine: the machine that the driver works on, and what the host does with it."""
 
     request: np.ndarray
@@ -35,7 +35,7 @@ class Running(Protocol):
     def run(self) -> int:
         """Run until the host is needed; why, as driver/codes.py has it."""
 
-    def fault(self) -> Fault:
+    def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""
 
     def empty(self) -> None:
@@ -66,13 +66,17 @@ class Running(Protocol):
 class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
-    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Prepared:
+    def prepared(
+        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
+    ) -> PreparedProgram:
         """The program as the engine runs it for a grid of so many threads; `spread` says whether several threads of the host do.
         `watch` is called now and then, and raises an exception when the launch is to end."""
 
 
-class Prepared(Protocol):
+class PreparedProgram(Protocol):
     """A program that an engine has made ready to run."""
 
-    def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> Running:
+    def start(
+        self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
+    ) -> EngineRun:
         """Begin a launch, or what a worker does of it. `slots` CTAs are resident at once. `watch` is as for `prepared`."""

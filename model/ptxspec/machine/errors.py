@@ -10,7 +10,7 @@ from ptxspec.language.forms import page_name, registry
 from ptxspec.terms.registries import RULES, Rule
 
 
-class Other(NamedTuple):
+class RacingAccess(NamedTuple):
     """The instruction that an access races with: the resident thread that executed it, and its index."""
 
     thread: int
@@ -21,7 +21,7 @@ class Violation(Exception):
     """A rule was broken by an access; raised by the memory, completed by the launch. `other` is what the access races with, if
     it does."""
 
-    def __init__(self, rule: str, note: str, other: Other | None = None):
+    def __init__(self, rule: str, note: str, other: RacingAccess | None = None):
         super().__init__(note)
         self.rule, self.note, self.other = rule, note, other
 

@@ -58,7 +58,7 @@ MOST_NOTED = 4096
 UNIT = 8
 
 
-class Observed(NamedTuple):
+class ObservedEvents(NamedTuple):
     """What of a kernel is observed: whether its instructions and bytes are counted, and events of which kinds are noted."""
 
     counts: bool = False
@@ -81,4 +81,4 @@ class Observed(NamedTuple):
 
 
 #: nothing is observed
-UNOBSERVED = Observed()
+UNOBSERVED = ObservedEvents()

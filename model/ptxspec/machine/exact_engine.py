@@ -15,29 +15,28 @@ from ptxspec.machine.call_graph import (
     BEGINS,
     ENDS,
     FRAME,
-    frame_size,
+    call_results,
     kept_bytes,
     passed_beyond,
-    returned,
     stack_moves,
 )
 from ptxspec.machine.counting import Counters, counter_of, counters
 from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
-from ptxspec.machine.driver.places import LANES, put
-from ptxspec.machine.engine import Fault
+from ptxspec.machine.driver.places import LANES, enqueue
+from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
-from ptxspec.machine.flow import Block, names_read
+from ptxspec.machine.flow import Block
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.known import Known, known
-from ptxspec.machine.memory import Memory, Place
+from ptxspec.machine.kernel_tables import KernelTables, kernel_tables
+from ptxspec.machine.memory import LaunchMemory, Place
 from ptxspec.machine.operations import extent_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
-    Program,
-    asks_host,
+    KernelProgram,
+    arrival_operands,
     call_target,
     check_demand,
     check_end,
@@ -45,10 +44,9 @@ from ptxspec.machine.program import (
     check_room,
     check_source,
     check_variable,
-    given,
+    image_request,
     in_frame,
     more_words,
-    requested,
     shown_registers,
     stopped,
 )
@@ -95,45 +93,49 @@ if TYPE_CHECKING:
 
 
 #: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions came before
-Seen = Callable[[Any, int, Block, int], None]
+BlockObserver = Callable[[Any, int, Block, int], None]
 #: what is told of a thread that ends: its coordinates, those of its CTA, and its registers
-Left = Callable[[tuple[int, int, int], tuple[int, int, int], Mapping[str, Any]], None]
+EndObserver = Callable[[tuple[int, int, int], tuple[int, int, int], Mapping[str, Any]], None]
 
 
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
     def __init__(self) -> None:
-        self._programs: dict[int, Interpreted] = {}
+        self._programs: dict[int, InterpretedKernel] = {}
         #: when pieces of asynchronous operations land, in the launches from now on
         self.copies: Copies = "early"
         #: who is told of each block that a thread enters, in the launches from now on
-        self.seen: Seen | None = None
+        self.seen: BlockObserver | None = None
         #: who is told of each thread that ends, likewise
-        self.left: Left | None = None
+        self.left: EndObserver | None = None
 
-    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
+    def prepared(
+        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
+    ) -> InterpretedKernel:
         assert not spread
         key = id(program.flow)
         if key not in self._programs:
-            self._programs[key] = Interpreted(program, known(program, "exact"))
+            self._programs[key] = InterpretedKernel(program, kernel_tables(program, "exact"))
         return self._programs[key]._replace(copies=self.copies, seen=self.seen, left=self.left)
 
 
-class Interpreted(NamedTuple):
+class InterpretedKernel(NamedTuple):
     """A program, what is known of it, when pieces of its operations land, and who watches blocks and ends."""
 
-    program: Program
-    known: Known
+    program: KernelProgram
+    tables: KernelTables
     copies: Copies = "early"
-    seen: Seen | None = None
-    left: Left | None = None
+    seen: BlockObserver | None = None
+    left: EndObserver | None = None
 
-    def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> ExactRun:
+    def start(
+        self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
+    ) -> ExactRun:
         return ExactRun(self, memory, extents, slots, watch)
 
 
-class Machine:
+class ExactMachine:
     """What the driver works on: its numbers are attributes, its arrays lists, its steps functions."""
 
 
@@ -152,15 +154,15 @@ class Activation(NamedTuple):
 WAITS = -1
 
 
-class Faulted(Exception):
+class ThreadFaulted(Exception):
     """A thread broke a rule, or needs a choice that nothing makes."""
 
-    def __init__(self, fault: Fault):
+    def __init__(self, fault: ThreadFault):
         super().__init__(fault)
         self.fault = fault
 
 
-class Reach(NamedTuple):
+class AccessPlan(NamedTuple):
     """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
     access leaves a variable for certain; what is accessed; and where a generic address must lie."""
 
@@ -176,9 +178,11 @@ class Reach(NamedTuple):
 class ExactRun:
     """One launch."""
 
-    def __init__(self, prepared: Interpreted, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]):
+    def __init__(
+        self, prepared: InterpretedKernel, memory: LaunchMemory, extents: Extents, slots: int, watch: Callable[[], None]
+    ):
         program = prepared.program
-        self.watch, self.known, self.seen, self.left = watch, prepared.known, prepared.seen, prepared.left
+        self.watch, self.tables, self.seen, self.left = watch, prepared.tables, prepared.seen, prepared.left
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = contracts.variables
@@ -186,7 +190,7 @@ class ExactRun:
         self.moves, self.narrow = stack_moves(program.kernel), program.flow.narrow
         self.choose = program.profile.value
         self.scripts = Scripts(program, self)
-        self.reaches: dict[int, Reach] = {}
+        self.plans: dict[int, AccessPlan] = {}
         self.address: int | None = None
         #: for an instruction that only computes, or orders accesses, where the run of such instructions ends
         self.plain = runs(program)
@@ -195,10 +199,11 @@ class ExactRun:
         self.noted: list[tuple[int, ...]] = []
         if self.observed != UNOBSERVED:
             self.plain = {index: index + 1 for index in self.plain}
-        names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
-        self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
-        self.special = SpecialValues(unchanging(names), program.clustered, extents)
-        self.failed: Fault | None = None
+        self.changing = {
+            name: register.meaning() for name in program.flow.special if (register := changing(name)) is not None
+        }
+        self.special = SpecialValues(unchanging(program.flow.special), program.clustered, extents)
+        self.failed: ThreadFault | None = None
         self.machine = self._machine(slots)
         self.operations = self._operations(self.machine, prepared.copies)
 
@@ -212,24 +217,24 @@ class ExactRun:
         return operations
 
     def _machine(self, slots: int) -> Any:
-        m: Any = Machine()
+        m: Any = ExactMachine()
         threads, cluster = self.extents.threads, self.extents.cluster_size
         warps = slots * contracts.warps.warps_of(threads)
         self.more_words = more_words(self.program)
-        shape = inventory.Shape(
+        shape = inventory.MachineShape(
             len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster, self.more_words
         )
         for name in protocol.NUMBERS:
-            setattr(m, name, self.known.numbers.get(name, 0))
+            setattr(m, name, self.tables.numbers.get(name, 0))
         for name, column in inventory.columns().items():
-            values = self.known.tables.get(name, ())
+            values = self.tables.tables.get(name, ())
             setattr(m, name, [*values, *[0] * (column.length(shape) - len(values))])
         m.gone = self.memory.gone
         m.tell = lambda kind, op, thread, value: self.note(EventKind(kind), op, thread, value=value)
         for name, taken in inventory.steps().items():
             setattr(m, name, inventory.scripted_step(*taken, m))
         m.threads_run, m.begin, m.end_batch, m.capacity = self.threads_run, self.begin, self.end_batch, slots * threads
-        rows = slots * threads if asks_host(self.program) else 0
+        rows = slots * threads if self.program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         return m
 
@@ -259,7 +264,7 @@ class ExactRun:
         """Run until the host is needed; why, as the driver says it."""
         return grid.run(self.machine)
 
-    def fault(self) -> Fault:
+    def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""
         assert self.failed is not None
         return self.failed
@@ -289,10 +294,10 @@ class ExactRun:
         """Let registers that may be read before they are written begin as a seed decides."""
         types = self.program.kernel.registers
         for name in fresh.begun(self.program.flow.live_in()[0], types) - {BEGINS, ENDS, FRAME}:
-            found = fresh.registers(name, types[name].width, first, len(self.registers))
-            for own, word in zip(self.registers, found, strict=True):
+            rows = fresh.registers(name, types[name].width, first, len(self.registers))
+            for registers, word in zip(self.registers, rows, strict=True):
                 value = int.from_bytes(word.tobytes(), "little")
-                own[name] = bool(value) if types[name].kind == "pred" else value
+                registers[name] = bool(value) if types[name].kind == "pred" else value
 
     def threads_run(self, block: int, count: int, limit: int) -> int:
         """A turn for each of so many threads that stand at a block, until the steps reach the limit."""
@@ -304,7 +309,7 @@ class ExactRun:
                 taken += 1
                 if m.steps >= limit:
                     break
-        except Faulted as faulted:
+        except ThreadFaulted as faulted:
             self.failed = faulted.fault
             return FAULT
         m.taken = taken
@@ -323,16 +328,17 @@ class ExactRun:
                 self.counters.entries[number] += 1
             if self.seen is not None:
                 self.seen(m, thread, block, m.steps + took)
-            goes = self.block(block, thread)
+            following = self.block(block, thread)
             took += block.end - block.start
-            if goes is None:
-                goes = count
-            if goes == WAITS or goes == count or chosen or ends(number, goes, goes in self.narrow, took, m.turn_length):
-                put(m, thread, count + 1 if goes == WAITS else goes)
-                if goes == count:
+            if following is None:
+                following = count
+            stops = following in (WAITS, count) or chosen
+            if stops or ends(number, following, following in self.narrow, took, m.turn_length):
+                enqueue(m, thread, count + 1 if following == WAITS else following)
+                if following == count:
                     self.ended(thread)
                 return took
-            number = goes
+            number = following
 
     def ended(self, thread: int) -> None:
         """Let those know of it who follow when threads end."""
@@ -354,7 +360,7 @@ class ExactRun:
                 try:
                     self.scripts.run(index, behind)(registers, thread, {}, self.choose)
                 except NoChoice as open_result:
-                    raise Faulted(Fault(thread, self.index, None, open_result)) from None
+                    raise ThreadFaulted(ThreadFault(thread, self.index, None, open_result)) from None
                 index = behind
                 continue
             op = self.code[index]
@@ -362,10 +368,9 @@ class ExactRun:
             assert effect is not None and not isinstance(effect, Fencing)
             self.at(index)
             if op.guard is None or registers[op.guard[0]] != op.guard[1]:
-                if isinstance(effect, Access) or not isinstance(effect, Ending):
-                    self.act(effect, op, index, thread)
-                else:
+                if isinstance(effect, Ending):
                     return self.ends(effect, op, index, block, thread)
+                self.act(effect, op, index, thread)
             index += 1
         return block.next
 
@@ -431,13 +436,13 @@ class ExactRun:
             raise self.faulted(broken, thread, index) from None
         return WAITS
 
-    def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> Faulted:
+    def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> ThreadFaulted:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
         address = self.address if isinstance(broken, Violation) else None
         op, held = self.code[index], self.registers[thread]
         acts = isinstance(op.plan.meaning.effect, Access | Check | Initiate)
         names = shown_registers(op, self.program.kernel) if acts else ()
-        return Faulted(Fault(thread, index, address, broken, {name: int(held[name]) for name in names}))
+        return ThreadFaulted(ThreadFault(thread, index, address, broken, {name: int(held[name]) for name in names}))
 
     def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""
@@ -462,11 +467,11 @@ class ExactRun:
     def wait(self, effect: Pause, env: dict[str, Any], thread: int, index: int) -> None:
         """Write down what a thread gives where it waits for others."""
         if isinstance(effect, ImageAccess):
-            for i, word in enumerate(self.values("request", requested(effect), env, thread)):
+            for i, word in enumerate(self.values("request", image_request(effect), env, thread)):
                 word &= (1 << 64) - 1
                 self.request[i, thread] = word - (word >> 63 << 64)
         m = self.machine
-        m.number[thread], m.named[thread], value = self.values("wait", given(effect), env, thread)
+        m.number[thread], m.named[thread], value = self.values("wait", arrival_operands(effect), env, thread)
         m.value[thread] = value - (value >> 63 << 64)
         if isinstance(effect, Collective) and effect.more:
             for k, word in enumerate(self.values("more", effect.more, env, thread), thread * self.more_words):
@@ -484,11 +489,11 @@ class ExactRun:
             self.at(index)
             self.address = None
             try:
-                self.write(index, self.told(op.plan.meaning.effect, thread), thread)
+                self.write(index, self.learned(op.plan.meaning.effect, thread), thread)
             except (Violation, NoChoice) as broken:
                 raise self.faulted(broken, thread, index) from None
 
-    def told(self, effect: Effect | None, thread: int) -> dict[str, Any]:
+    def learned(self, effect: Effect | None, thread: int) -> dict[str, Any]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
         named, values, more = self.machine.learned_named, self.machine.learned_value, self.machine.learned_words
         match effect:
@@ -496,14 +501,14 @@ class ExactRun:
                 return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, thread].tolist())}
             case Collective():
                 lanes = LANES * effect.warps
-                own = thread % self.extents.threads % lanes
-                first = thread - own
+                lane_index = thread % self.extents.threads % lanes
+                first = thread - lane_index
                 env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(lanes)}
                 for i in range(lanes if effect.more else 0):
                     for k, name in enumerate(lane_words(i, 1 + len(effect.more))[1:]):
                         env[name] = int(more[(first + i) * self.more_words + k]) & (1 << 64) - 1
                 members, at_once = int(named[thread]) & 0xFFFFFFFF, int(named[thread]) >> 32 & 0xFFFFFFFF
-                return {**env, "%own": own, "%members": members, "%at_once": at_once}
+                return {**env, "%own": lane_index, "%members": members, "%at_once": at_once}
             case Wait():
                 return {"%arrived": int(named[thread]), "%holding": int(values[thread])}
         raise AssertionError(f"no thread learns anything of {effect}")
@@ -515,10 +520,10 @@ class ExactRun:
 
     def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], thread: int) -> tuple[Any, ...]:
         """The values of terms of the instruction that is being executed; `what` tells them from others of it."""
-        found: tuple[Any, ...] = self.scripts.values(self.index, what, terms)(
+        result: tuple[Any, ...] = self.scripts.values(self.index, what, terms)(
             self.registers[thread], thread, env, self.choose
         )
-        return found
+        return result
 
     def write(self, index: int, env: dict[str, Any], thread: int) -> None:
         """Let an instruction's destinations have their values."""
@@ -549,9 +554,9 @@ class ExactRun:
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1].used if stack else 0) + kept_bytes(self.program.kernel, saved)
         callee = self.program.kernel.functions[name]
-        own = frame_size(self.program.kernel.functions[flow.function_of(index)])
-        frame = self.functions.frame_of_call(registers[FRAME], own, registers.get(ENDS, 0), self.moves)
-        end = self.functions.end_of_frame(frame, frame_size(callee), passed_beyond(self.program.kernel, op.call))
+        caller_size = self.program.kernel.functions[flow.function_of(index)].frame_size
+        frame = self.functions.frame_of_call(registers[FRAME], caller_size, registers.get(ENDS, 0), self.moves)
+        end = self.functions.end_of_frame(frame, callee.frame_size, passed_beyond(self.program.kernel, op.call))
         check_room(self.program, used, end)
         # of an array without a size, nothing may be passed
         count = min(len(op.call.arguments), len(op.call.signature.parameters))
@@ -590,7 +595,7 @@ class ExactRun:
         registers, kernel = self.registers[thread], self.program.kernel
         call = op.call
         _, saved, _, name, frame = self.stacks[thread].pop()
-        returns = returned(kernel, call, name)
+        returns = call_results(kernel, call, name)
         results = [
             registers[str(f.register)]
             if f.place is None
@@ -712,16 +717,16 @@ class ExactRun:
         check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
 
     def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
-        reach = self.reaches.get(self.index) or self.reach(effect, op)
+        plan = self.plans.get(self.index) or self.plan(effect, op)
         registers = self.registers[thread]
-        (address,) = reach.address(registers, thread, env, self.choose)
+        (address,) = plan.address(registers, thread, env, self.choose)
         self.address = address
-        if reach.holds is not None and not isinstance(effect, Update):
-            check_demand(effect.rule, *reach.holds(registers, thread, env, self.choose))
-        if reach.overruns:
-            check_variable(self.program, self.index, address, reach.size)
+        if plan.holds is not None and not isinstance(effect, Update):
+            check_demand(effect.rule, *plan.holds(registers, thread, env, self.choose))
+        if plan.overruns:
+            check_variable(self.program, self.index, address, plan.size)
         slot = thread // self.extents.threads
-        return self.memory.access(reach.space, address, reach.size, reach.write, slot, thread, reach.into)
+        return self.memory.access(plan.space, address, plan.size, plan.write, slot, thread, plan.into)
 
     # events --------------------------------------------------------------------------------------------------------------
 
@@ -736,12 +741,18 @@ class ExactRun:
             self.noted.clear()
             self.tell(rows)
 
-    def note(self, kind: EventKind, instruction: int, thread: int, **given: int) -> None:
+    def note(self, kind: EventKind, instruction: int, thread: int, **fields: int) -> None:
         """Note an event, if that kind is observed; what is not given is 0."""
         if kind in self.observed.kinds:
             if len(self.noted) == MOST_NOTED:
                 self.tell_events()
-            event = {"kind": kind, "first": self.machine.first, "instruction": instruction, "thread": thread, **given}
+            event = {
+                "kind": kind,
+                "first": self.machine.first,
+                "instruction": instruction,
+                "thread": thread,
+                **fields,
+            }
             self.noted.append(tuple(event.get(word, 0) & (1 << 64) - 1 for word in WORDS))
 
     def note_access(self, kind: EventKind, thread: int, array: np.ndarray, at: int, size: int, value: int) -> None:
@@ -758,11 +769,11 @@ class ExactRun:
             space = where if isinstance(where, str) else self.memory.space_of(where)
             self.counters.moved[counter_of(self.index, space)] += size
 
-    def reach(self, effect: Access, op: Any) -> Reach:
+    def plan(self, effect: Access, op: Any) -> AccessPlan:
         """How the instruction that is being executed accesses memory; kept."""
         index, scripts = self.index, self.scripts
         demand = None if isinstance(effect, Update) else effect.holds
-        found = self.reaches[index] = Reach(
+        plan = self.plans[index] = AccessPlan(
             scripts.values(index, "address", (effect.address,)),
             None if demand is None else scripts.values(index, "holds", (demand,)),
             index in self.program.overruns,
@@ -771,4 +782,4 @@ class ExactRun:
             not isinstance(effect, Load),
             effect.into,
         )
-        return found
+        return plan

@@ -12,7 +12,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Grouped, Kernel, Op, Read, Written
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import call_graph
-from ptxspec.machine.events import UNOBSERVED, EventKind, Observed
+from ptxspec.machine.events import UNOBSERVED, EventKind, ObservedEvents
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.effects import (
@@ -52,10 +52,10 @@ class Block(NamedTuple):
     """where an indirect branch or call may go: (index or function's name, block)"""
 
 
-class Flow:
+class FlowGraph:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
-    def __init__(self, kernel: Kernel, chosen: bool = False, observed: Observed = UNOBSERVED):
+    def __init__(self, kernel: Kernel, chosen: bool = False, observed: ObservedEvents = UNOBSERVED):
         """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block.
         `observed` says what is observed of it."""
         self.kernel, self.chosen, self.observed = kernel, chosen, observed
@@ -100,7 +100,8 @@ class Flow:
     def special(self) -> frozenset[str]:
         """The special registers that instructions read."""
         kernel = self.kernel
-        names = {name for op in kernel.code for name in names_read(op)}
+        names = {name for op in kernel.code for name in op.plan.meaning.specials}
+        names |= {o.text for op in kernel.code for _, o in sources(op) if isinstance(o, tree.Name)}
         return frozenset(names - kernel.registers.keys() - kernel.places.keys())
 
     @cached_property
@@ -124,7 +125,7 @@ class Flow:
     @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
-        found: set[int] = set()
+        loops: set[int] = set()
         page = contracts.schedule
         if self.observed.kinds & {EventKind.EXECUTE, EventKind.FENCE}:  # which are told one by one
             return frozenset()
@@ -139,8 +140,8 @@ class Flow:
                     isinstance(op.plan.meaning.effect, Fencing | None) and not reads_clock(op) for op in others
                 )
                 if page.is_narrow(number, (block.taken, block.next), computes):
-                    found.add(number)
-        return frozenset(found)
+                    loops.add(number)
+        return frozenset(loops)
 
     def _leading(
         self, last: Op, follows: int | None, number: dict[int, int], landing: int
@@ -192,8 +193,8 @@ class Flow:
     @cached_property
     def _functions(self) -> tuple[list[int], list[str]]:
         """Where each function begins, in order, and its name."""
-        found = sorted((start, name) for name, start in self.kernel.starts.items())
-        return [start for start, _ in found], [name for _, name in found]
+        functions = sorted((start, name) for name, start in self.kernel.starts.items())
+        return [start for start, _ in functions], [name for _, name in functions]
 
     @cached_property
     def _landings(self) -> dict[int, int]:
@@ -204,18 +205,20 @@ class Flow:
         """The registers that a return leaves to the caller: those of the results, and those that are the thread's and no
         function's."""
         signature = self.kernel.functions[self.function_of(index)].signature
-        found = {f.register for f in signature.returns if f.register} if signature else set()
-        return found | self._of_thread
+        registers = {f.register for f in signature.returns if f.register} if signature else set()
+        return registers | self._of_thread
 
     def saved(self, index: int) -> list[str]:
         """The registers that a call puts by, those among them that say where the frame lies if that depends on more than the
         function."""
         kernel, page = self.kernel, contracts.functions
-        own = [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
+        stack_registers = (
+            [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
+        )
         after = self.blocks[self._landings[index]].next
         live = set() if after is None else self._live[after] - set(call_graph.KEPT)
         again = self.function_of(index) in self._recursive
-        return own + sorted(page.put_by(live, returned_into(kernel.code[index]), self._of_thread, again))
+        return stack_registers + sorted(page.put_by(live, result_registers(kernel.code[index]), self._of_thread, again))
 
     @cached_property
     def _of_thread(self) -> set[str]:
@@ -246,13 +249,13 @@ class Flow:
                 read |= registers_read(op, self.kernel)
                 written |= set(registers_written(op))
                 if op.call is not None:
-                    written |= set(returned_into(op))
+                    written |= set(result_registers(op))
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
             if last is not None and isinstance(ending(last), Return) and self.kernel.functions:
                 read |= self.left_behind(block.end - 1)
             reads.append(read)
             writes.append(written)
-        return _flowing_back([successors(b) for b in self.blocks], reads, writes)
+        return _backward_dataflow([successors(b) for b in self.blocks], reads, writes)
 
 
 def leaders(kernel: Kernel) -> list[int]:
@@ -272,7 +275,7 @@ def _cut(bounds: list[int], end: int) -> list[int]:
     return [at for i, start in enumerate(bounds) for at in range(start, [*bounds[i + 1 : i + 2], end][0], longest)]
 
 
-def _flowing_back(leads: list[list[int]], reads: list[set[str]], writes: list[set[str]]) -> list[set[str]]:
+def _backward_dataflow(leads: list[list[int]], reads: list[set[str]], writes: list[set[str]]) -> list[set[str]]:
     """For each block what it reads, or what those read to which it leads and it does not write."""
     before: list[list[int]] = [[] for _ in leads]
     for i, following in enumerate(leads):
@@ -299,21 +302,21 @@ def successors(block: Block) -> list[int]:
     return [s for s in (block.taken, block.next, *(way for _, way in block.ways)) if s is not None]
 
 
-def onward(block: Block, kernel: Kernel) -> list[int]:
+def turn_successors(block: Block, kernel: Kernel) -> list[int]:
     """The blocks at which a thread goes on in the same function and the same turn when it has gone through a block."""
     effect = None if block.finishes is not None else ending(kernel.code[block.end - 1])
-    found = [block.next]
+    targets = [block.next]
     match effect:
         case Branch():
-            found.append(block.taken)
+            targets.append(block.taken)
         case IndexedBranch():
-            found += [way for _, way in block.ways]
+            targets += [way for _, way in block.ways]
         case _:
             pass
-    return [to for to in found if to is not None]
+    return [to for to in targets if to is not None]
 
 
-def returned_into(op: Op) -> list[str]:
+def result_registers(op: Op) -> list[str]:
     """The registers that get a call's results, and `.reg` variables in which the function left them."""
     assert op.call is not None
     return [r.text for r in op.call.results if isinstance(r, tree.Name)]
@@ -327,11 +330,11 @@ def ending(op: Op) -> Ending | None:
 
 def branch_target(op: Op, effect: Branch) -> str:
     """The label that a branch goes to."""
-    wanted = effect.target.name
+    name = effect.target.name
     for part, operand in zip(op.plan.parts, op.operands, strict=True):
-        if part == Read(wanted) and isinstance(operand, tree.Name):
+        if part == Read(name) and isinstance(operand, tree.Name):
             return operand.text
-    raise AssertionError(f"{op.plan.form} has no operand {wanted}")
+    raise AssertionError(f"{op.plan.form} has no operand {name}")
 
 
 def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
@@ -344,7 +347,7 @@ def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
             yield part, operand
 
 
-def written(op: Op) -> Iterator[tuple[Any, int]]:
+def destination_operands(op: Op) -> Iterator[tuple[Any, int]]:
     """Each destination operand with the number of its result; groups and pairs taken apart."""
     for part, operand in parts_of(op):
         if not isinstance(part, Written):
@@ -358,7 +361,7 @@ def written(op: Op) -> Iterator[tuple[Any, int]]:
 
 def destinations(op: Op) -> Iterator[tuple[str, Any, Any]]:
     """(register, type of the result, term) of everything an instruction writes, the sink left out."""
-    for operand, number in written(op):
+    for operand, number in destination_operands(op):
         if operand == tree.Name("_"):
             continue
         result = op.plan.meaning.results[number]
@@ -389,8 +392,8 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
         if place.types:  # a tuple may be written with more elements than it has
             yield from zip(place.types, place.variables, elements, strict=False)
         elif place.variables:
-            for own, element in zip(place.variables, elements, strict=True):
-                yield place.type, own, element
+            for symbol, element in zip(place.variables, elements, strict=True):
+                yield place.type, symbol, element
     if op.plan.meaning.carry_read:
         yield TYPES["pred"], truth_variable(CONDITION_CODE), tree.Name(CONDITION_CODE)
     for name in op.plan.meaning.specials:
@@ -402,22 +405,14 @@ def reads_clock(op: Op) -> bool:
     return any(isinstance(o, tree.Name) and changing(o.text) is not None for _, _, o in values_of(op))
 
 
-def names_read(op: Op) -> Iterator[str]:
-    """Every name that an instruction reads: of registers, special ones among them, variables and functions."""
-    yield from op.plan.meaning.specials
-    for _, operand in sources(op):
-        if isinstance(operand, tree.Name):
-            yield operand.text
-
-
 def operand_registers(op: Op, kernel: Kernel) -> list[str]:
     """The registers that the source operands of an instruction name, in their order, each once."""
-    found: dict[str, None] = {}
+    registers: dict[str, None] = {}
 
     def note(operand: Any) -> None:
         if isinstance(operand, tree.Name):
             if operand.text in kernel.registers:
-                found[operand.text] = None
+                registers[operand.text] = None
         elif isinstance(operand, tree.Not):
             note(operand.name)
         elif isinstance(operand, tree.Address):
@@ -430,15 +425,15 @@ def operand_registers(op: Op, kernel: Kernel) -> list[str]:
 
     for _, operand in sources(op):
         note(operand)
-    return list(found)
+    return list(registers)
 
 
 def registers_read(op: Op, kernel: Kernel) -> set[str]:
     """Every register whose old value an instruction needs, its guard and, if it is guarded, its destinations among them."""
-    found = set(operand_registers(op, kernel))
+    registers = set(operand_registers(op, kernel))
     if op.plan.meaning.carry_read:
-        found.add(CONDITION_CODE)
+        registers.add(CONDITION_CODE)
     if op.guard is not None:
-        found.add(op.guard[0])
-        found.update(registers_written(op))
-    return found
+        registers.add(op.guard[0])
+        registers.update(registers_written(op))
+    return registers

@@ -30,8 +30,8 @@ class Fresh(NamedTuple):
         word: np.ndarray = numbers + np.arange(each, dtype=np.uint64) + np.uint64(start)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # the mixing of SplitMix64
             word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-        found: np.ndarray = word ^ (word >> np.uint64(31))
-        return found
+        mixed: np.ndarray = word ^ (word >> np.uint64(31))
+        return mixed
 
     def bytes_of(self, what: str, first: int, count: int, each: int) -> np.ndarray:
         """The same as bytes: a row of so many for each."""
@@ -43,5 +43,5 @@ class Fresh(NamedTuple):
 
     def registers(self, name: str, bits: int, first: int, count: int) -> np.ndarray:
         """What a register of so many bits holds in each of so many threads, as a row of bytes; bits beyond are zero."""
-        found = self.bytes_of(name, first, count, max(1, bits // 8))
-        return found & np.uint8(1) if bits == 1 else found
+        rows = self.bytes_of(name, first, count, max(1, bits // 8))
+        return rows & np.uint8(1) if bits == 1 else rows

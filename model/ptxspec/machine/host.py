@@ -10,63 +10,63 @@ from ptxspec import contracts
 from ptxspec.language.checked import Checked
 from ptxspec.language.debugging import origin
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.choosing import Choosing
-from ptxspec.machine.counting import Counting
+from ptxspec.machine.counting import CountCollector
 from ptxspec.machine.driver import codes
-from ptxspec.machine.engine import Fault, Prepared, Running
+from ptxspec.machine.engine import EngineRun, PreparedProgram, ThreadFault
 from ptxspec.machine.errors import LaunchError, Violation, Where
-from ptxspec.machine.imaging import ImageFault, Unit
-from ptxspec.machine.limits import Limits
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.imaging import ImageFault, ImageUnit
+from ptxspec.machine.limits import LaunchLimits
+from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.misuse import misuse, stuck
-from ptxspec.machine.program import Program, describe
+from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.machine.system import System, SystemFault, system_function
-from ptxspec.machine.workers import Share
+from ptxspec.machine.turn_schedule import TurnSchedule
+from ptxspec.machine.workers import CtaShare
 from ptxspec.terms.exact import NoChoice
 
 if TYPE_CHECKING:
-    from ptxspec.machine.observing import Observing
+    from ptxspec.machine.observing import EventDispatcher
 
 
 class Host(NamedTuple):
     """What a launch consists of."""
 
     checked: Checked
-    program: Program
+    program: KernelProgram
     extents: Extents
-    memory: Memory
-    unit: Unit
+    memory: LaunchMemory
+    unit: ImageUnit
     system: System
-    limits: Limits
-    choosing: Choosing
-    counting: Counting | None
-    observing: Observing | None
+    limits: LaunchLimits
+    schedule: TurnSchedule
+    counting: CountCollector | None
+    observing: EventDispatcher | None
 
-    def begin(self, prepared: Prepared, slots: int, worker: int, host_empties: int) -> Running:
+    def begin(self, prepared: PreparedProgram, slots: int, worker: int, host_empties: int) -> EngineRun:
         """Make a worker ready, of which so many CTAs are resident at once."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
         self._set_numbers(running, slots, host_empties)
-        self.choosing.begin(running)
+        self.schedule.begin(running)
         if self.observing is not None:
             running.observe(self.observing.tell)
         return running
 
-    def run(self, running: Running, worker: int, share: Share) -> int:
+    def run(self, running: EngineRun, worker: int, share: CtaShare) -> int:
         """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
         program breaks a rule."""
         while (ctas := share.take()) is not None:
             running.set("first", ctas.start)
             running.set("until", ctas.stop)
-            self.limits.at_batch(worker, ctas.start)
+            self.limits.begin_batch(worker, ctas.start)
             try:
                 self._run(running, worker)
             finally:
-                self.choosing.note(running)
+                self.schedule.note(running)
         if self.counting is not None:
             self.counting.gather(running.counted())
         return running.get("steps")
 
-    def _run(self, running: Running, worker: int) -> None:
+    def _run(self, running: EngineRun, worker: int) -> None:
         """Run until all CTAs of a part of the grid have ended."""
         while True:
             code = running.run()
@@ -75,15 +75,15 @@ class Host(NamedTuple):
             steps = running.get("steps")
             match code:
                 case codes.DONE:
-                    self.limits.went_on(worker, steps, running.get("ended"))
+                    self.limits.note_progress(worker, steps, running.get("ended"))
                     return
                 case codes.PAUSE:
-                    self.limits.at_batch(worker, running.get("first"))
+                    self.limits.begin_batch(worker, running.get("first"))
                     self.limits.check()
-                    self.limits.went_on(worker, steps, running.get("ended"))
-                    running.set("pause_at", steps + running.get("extra") + self.limits.pause)
+                    self.limits.note_progress(worker, steps, running.get("ended"))
+                    running.set("pause_at", steps + running.get("extra_cost") + self.limits.pause)
                 case codes.RENEW:
-                    self.limits.at_batch(worker, running.get("first"))
+                    self.limits.begin_batch(worker, running.get("first"))
                     self.limits.check()
                     self.memory.clear(running.get("first"))
                     running.empty()
@@ -94,7 +94,7 @@ class Host(NamedTuple):
                     running.set("stage", codes.ANSWERED)
                 case codes.CHOOSE:
                     self.limits.check()
-                    self.choosing.serve(running)
+                    self.schedule.serve(running)
                 case codes.UNABLE:
                     raise self._unable(running)
                 case codes.FAULT:
@@ -104,17 +104,17 @@ class Host(NamedTuple):
                 case codes.MISUSE:
                     raise self._misuse(running, *misuse(running, self._described))
                 case codes.STUCK:
-                    raise self._misuse(running, *stuck(running, self.program.roles, self.extents, self._described))
+                    raise self._misuse(running, *stuck(running, self.extents, self._described))
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
-    def _unable(self, running: Running) -> LaunchError:
+    def _unable(self, running: EngineRun) -> LaunchError:
         """What is said of a choice that names a thread which cannot run."""
-        number = len(self.choosing.made) + running.get("noted")
+        number = len(self.schedule.made) + running.get("noted")
         note = f"choice {number} of the schedule, counted from 0, names thread {running.get('fault_thread')}, which cannot run"
         return LaunchError("schedule", note)
 
-    def _set_numbers(self, running: Running, slots: int, host_empties: int) -> None:
+    def _set_numbers(self, running: EngineRun, slots: int, host_empties: int) -> None:
         """Let the machine have the numbers that say what this launch is, and what it may take."""
         threads, extents = contracts.threads, self.extents
         stage = codes.NEW if host_empties == codes.FILLS else codes.EMPTIED
@@ -127,39 +127,39 @@ class Host(NamedTuple):
         for name, value in numbers.items():
             running.set(name, value)
 
-    def _serve(self, running: Running) -> None:
+    def _serve(self, running: EngineRun) -> None:
         """Let the images and the system answer those threads that ask them, instruction by instruction, and thread by thread."""
-        threads = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
+        threads = np.sort(running.column("requesters")[: running.get("requests")].astype(np.int64))
         at = running.column("waits_at")[threads]
         for op in np.unique(at).tolist():
-            own = threads[at == op]
+            waiters = threads[at == op]
             function = system_function(self.program.kernel, self.program.kernel.code[op])
             try:
                 if function is not None:
-                    self.system.serve(function, own, running.request, running.answer)
+                    self.system.serve(function, waiters, running.request, running.answer)
                 else:
-                    self.unit.serve(self.program.kernel.code[op], own, running.request, running.answer)
+                    self.unit.serve(self.program.kernel.code[op], waiters, running.request, running.answer)
             except SystemFault as fault:
-                raise self._fault(running, Fault(fault.thread, op, fault.address, fault.error)) from None
+                raise self._fault(running, ThreadFault(fault.thread, op, fault.address, fault.error)) from None
             except ImageFault as fault:
-                raise self._fault(running, Fault(fault.thread, op, None, fault.error)) from None
+                raise self._fault(running, ThreadFault(fault.thread, op, None, fault.error)) from None
 
-    def _where(self, running: Running, thread: int, op: int) -> Where:
-        own, cta = self.extents.where(thread, running.get("first"))
+    def _where(self, running: EngineRun, thread: int, op: int) -> Where:
+        tid, cta = self.extents.where(thread, running.get("first"))
         source = self.checked.source
         at = self.program.kernel.code[op]
         instruction, column = describe(at, source.text), source.column(at.position)
-        return Where(own, cta, *source.place(at.position), instruction, column, origin(source, at.position))
+        return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
 
     def _described(self, op: int) -> str:
         """An instruction, and its line."""
         at, source = self.program.kernel.code[op], self.checked.source
         return f"{describe(at, source.text)} (line {source.place(at.position)[1]})"
 
-    def _misuse(self, running: Running, rule: str, note: str, thread: int, op: int) -> LaunchError:
+    def _misuse(self, running: EngineRun, rule: str, note: str, thread: int, op: int) -> LaunchError:
         return LaunchError(rule, note, self._where(running, thread, op))
 
-    def _fault(self, running: Running, fault: Fault) -> LaunchError:
+    def _fault(self, running: EngineRun, fault: ThreadFault) -> LaunchError:
         where = self._where(running, fault.thread, fault.op)._replace(
             registers={name.partition("@")[0]: int(value) for name, value in fault.registers.items()}
         )

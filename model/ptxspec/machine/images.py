@@ -19,7 +19,7 @@ from ptxspec.terms.types import Type
 _KINDS = {"u": "u", "i": "s", "f": "f"}
 
 
-class Storage:
+class ImageStorage:
     """The bytes of an image, which a texture and a surface may share."""
 
     def __init__(self, image: Image, levels: list[np.ndarray]):
@@ -35,7 +35,7 @@ class Storage:
         return self.data[start : start + sizes[level]].view(self.dtype).reshape(self.shapes[level]).copy()
 
 
-def _stored(what: str, texels: Any, geometry: str, layout: str, is_surface: bool = False) -> Storage:
+def _stored(what: str, texels: Any, geometry: str, layout: str, is_surface: bool = False) -> ImageStorage:
     """The storage for texels. Raises TypeError or ValueError for what no image is made of."""
     if layout not in get_args(Layout):
         raise ValueError(f"a layout is array or linear, not {layout!r}")
@@ -49,7 +49,7 @@ def _stored(what: str, texels: Any, geometry: str, layout: str, is_surface: bool
         image = page.described(geometry, channels, [level.shape for level in chain], layout == "linear")
     except page.Refused as refused:
         raise ValueError(f"{what}: {refused}") from None
-    return Storage(image, chain)
+    return ImageStorage(image, chain)
 
 
 def _channel(what: str, level: Any) -> Type:
@@ -57,10 +57,10 @@ def _channel(what: str, level: Any) -> Type:
     if not isinstance(level, np.ndarray):
         raise TypeError(f"{what}: texels are a NumPy array or a list of them, not {level.__class__.__name__}")
     known = contracts.formats.CHANNELS
-    found = known.get(f"{_KINDS.get(level.dtype.kind)}{8 * level.dtype.itemsize}")
-    if found is None:
+    channel = known.get(f"{_KINDS.get(level.dtype.kind)}{8 * level.dtype.itemsize}")
+    if channel is None:
         raise TypeError(f"{what}: texels of type {level.dtype} are not supported: those like {', '.join(known)} are")
-    return found
+    return channel
 
 
 class Surface:
@@ -124,9 +124,9 @@ class Sampler:
         for mode in modes:
             if mode not in page.HOST_NAMES:
                 raise ValueError(f"an addressing mode is one of {', '.join(page.HOST_NAMES)}, not {mode!r}")
-        for one in (filter, mipmap_filter):
-            if one not in contracts.opaque_types.WORDS["filter_mode"]:
-                raise ValueError(f"a filter is nearest or linear, not {one!r}")
+        for filter_mode in (filter, mipmap_filter):
+            if filter_mode not in contracts.opaque_types.WORDS["filter_mode"]:
+                raise ValueError(f"a filter is nearest or linear, not {filter_mode!r}")
         rules = contracts.levels
         least, greatest = (_in_fractions("a level of detail", level, rules.bound) for level in levels)
         if not rules.may_bound(least, greatest):
@@ -180,8 +180,8 @@ class Texture:
             raise ValueError(f"a texture is read as element or normalized_float, not {read!r}")
         if read == "normalized_float" and not rules.may_be_fractions(self.image.channel):
             raise ValueError(f"channels of type {self.image.channel.name} are not read as fractions")
-        own = Sampler(address, filter, mipmap_filter=mipmap_filter, levels=levels, bias=bias).state
-        self.state = own._replace(normalized=bool(normalized_coords), fractions=read == "normalized_float")
+        state = Sampler(address, filter, mipmap_filter=mipmap_filter, levels=levels, bias=bias).state
+        self.state = state._replace(normalized=bool(normalized_coords), fractions=read == "normalized_float")
         if not rules.may_filter(self.image, self.state):
             raise ValueError("linear filtering needs floating-point texels, or read='normalized_float'")
 

@@ -15,7 +15,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Storage, Surface, Texture
+from ptxspec.machine.images import OPAQUE_TYPES, ImageStorage, Sampler, Surface, Texture
 from ptxspec.machine.program import ANSWER
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate
@@ -23,7 +23,7 @@ from ptxspec.terms.image_access import ImageRule, access_of
 from ptxspec.terms.profiles import Profile
 
 if TYPE_CHECKING:
-    from ptxspec.machine.native.image_loops import Compiled
+    from ptxspec.machine.native.image_loops import CompiledImageLoop
 
 #: words of a request that are handles
 HANDLES = 2
@@ -39,17 +39,17 @@ class ImageFault(Exception):
         self.thread, self.error = thread, error
 
 
-class Held(NamedTuple):
+class ImageBuffer(NamedTuple):
     """The bytes of an image during a launch, and for each whether the launch has written it."""
 
-    storage: Storage | None
+    storage: ImageStorage | None
     data: np.ndarray
     written: np.ndarray
     is_written: bool
     """whether a surface of the launch may write it"""
 
 
-class Unit:
+class ImageUnit:
     """The images of one launch. `bound` maps handles to what they stand for, `names` to what that is called in messages (also for
     variables that nothing is bound to)."""
 
@@ -65,33 +65,33 @@ class Unit:
         self.watch = watch
         self.bound, self.names, self.profile, self.native = bound, names, profile, native
         surfaces = {id(b.storage) for b in bound.values() if isinstance(b, Surface)}
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, ImageBuffer] = {}
         for thing in bound.values():
             if isinstance(thing, Sampler) or id(thing.storage) in self.held:
                 continue
             data = np.concatenate([thing.storage.data, np.zeros(PADDING, np.uint8)])
             is_written = id(thing.storage) in surfaces
             written = np.zeros(len(data) if is_written else 1, np.uint8)
-            self.held[id(thing.storage)] = Held(thing.storage, data, written, is_written)
+            self.held[id(thing.storage)] = ImageBuffer(thing.storage, data, written, is_written)
 
-    def serve(self, op: Op, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
+    def serve(self, op: Op, threads: np.ndarray, requests: np.ndarray, answers: np.ndarray) -> None:
         """Answer what `threads` ask: both arrays have a row a word, and a column a thread. Raises ImageFault."""
-        images, samplers = asked[0, threads], asked[1, threads]
+        images, samplers = requests[0, threads], requests[1, threads]
         alike = (images == images[0]).all() and (samplers == samplers[0]).all()
         pairs = (
             [(images[0], samplers[0])] if alike else sorted(set(zip(images.tolist(), samplers.tolist(), strict=True)))
         )
         for image, sampler in pairs:
-            own = threads if alike else threads[(images == image) & (samplers == sampler)]
+            waiters = threads if alike else threads[(images == image) & (samplers == sampler)]
             try:
                 held, access, key = self._access(op, int(image) & (1 << 64) - 1, int(sampler) & (1 << 64) - 1)
             except Violation as violation:
-                raise ImageFault(int(own[0]), violation) from None
+                raise ImageFault(int(waiters[0]), violation) from None
             run = self._run_native if self.native else self._run_exact
-            broken = run(access, key, held, own, asked, answers)
+            broken = run(access, key, held, waiters, requests, answers)
             if broken is not None:
                 which, number = broken
-                raise ImageFault(int(own[which]), self._broken(access, number))
+                raise ImageFault(int(waiters[which]), self._broken(access, number))
 
     def handle_of(self, thing: Any) -> np.uint64:
         """The handle under which an image is passed by value; 0 for one that fills a parameter of an opaque type."""
@@ -118,7 +118,7 @@ class Unit:
             "wrong image", f"{known or 'the handle'} stands for a {type(thing).__name__.lower()}, no {name}"
         )
 
-    def _access(self, op: Op, image: int, sampler: int) -> tuple[Held, ImageRule, Any]:
+    def _access(self, op: Op, image: int, sampler: int) -> tuple[ImageBuffer, ImageRule, Any]:
         effect = op.plan.meaning.effect
         assert isinstance(effect, ImageAccess)
         thing = self._what(image, handle_kind(op))
@@ -141,12 +141,18 @@ class Unit:
     # exact ---------------------------------------------------------------------------------------------------------------
 
     def _run_exact(
-        self, access: ImageRule, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
+        self,
+        access: ImageRule,
+        key: Any,
+        held: ImageBuffer,
+        threads: np.ndarray,
+        requests: np.ndarray,
+        answers: np.ndarray,
     ) -> tuple[int, int] | None:
         may_be_read = contracts.opaque_types.may_be_read
         for k, thread in enumerate(threads.tolist()):
             self.watch()
-            words = asked[HANDLES:, thread].tolist()
+            words = requests[HANDLES:, thread].tolist()
             env = {name: word & (1 << width) - 1 for word, (name, width) in zip(words, access.operands, strict=False)}
             memo: dict[int, Any] = {}
 
@@ -168,29 +174,35 @@ class Unit:
                     held.data[at : at + size] = list(value(write.value).to_bytes(size, "little"))
                     held.written[at : at + size] = 1
             for i, answer in enumerate(access.answers):
-                found = value(answer) & (1 << 64) - 1
-                answers[i, thread] = found - (found >> 63 << 64)
+                bits_of_answer = value(answer) & (1 << 64) - 1
+                answers[i, thread] = bits_of_answer - (bits_of_answer >> 63 << 64)
         return None
 
     # native --------------------------------------------------------------------------------------------------------------
 
     def _run_native(
-        self, access: ImageRule, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
+        self,
+        access: ImageRule,
+        key: Any,
+        held: ImageBuffer,
+        threads: np.ndarray,
+        requests: np.ndarray,
+        answers: np.ndarray,
     ) -> tuple[int, int] | None:
-        from ptxspec.machine.native.image_loops import Compiled  # LLVM, which the exact engine does without
+        from ptxspec.machine.native.image_loops import CompiledImageLoop  # LLVM, which the exact engine does without
 
-        own = (*key, held.is_written, hosts.is_checked())
-        run = _compiled.get(own)
+        code_key = (*key, held.is_written, hosts.is_checked())
+        run = _compiled.get(code_key)
         if run is None:
             _forget(_compiled)
-            run = _compiled[own] = Compiled(access, self.profile, held.is_written, own[-1])
+            run = _compiled[code_key] = CompiledImageLoop(access, self.profile, held.is_written, code_key[-1])
         first = int(threads[0])
         if int(threads[-1]) - first == len(threads) - 1:  # they are in order: these lie side by side
-            code = run(held, len(threads), asked[:, first:], answers[:, first:])
+            code = run(held, len(threads), requests[:, first:], answers[:, first:])
         else:
-            found = np.zeros((ANSWER, len(threads)), np.int64)
-            code = run(held, len(threads), np.ascontiguousarray(asked[:, threads]), found)
-            answers[:, threads] = found
+            columns = np.zeros((ANSWER, len(threads)), np.int64)
+            code = run(held, len(threads), np.ascontiguousarray(requests[:, threads]), columns)
+            answers[:, threads] = columns
         return None if code < 0 else (code & 0xFFFFFFFF, code >> 32)
 
     def finish(self) -> None:
@@ -200,9 +212,9 @@ class Unit:
                 held.storage.data[:] = held.data[: len(held.storage.data)]
 
 
-_NOTHING = Held(None, np.zeros(PADDING, np.uint8), np.zeros(PADDING, np.uint8), False)
+_NOTHING = ImageBuffer(None, np.zeros(PADDING, np.uint8), np.zeros(PADDING, np.uint8), False)
 _accesses: dict[Any, ImageRule] = {}
-_compiled: dict[Any, Compiled] = {}
+_compiled: dict[Any, CompiledImageLoop] = {}
 _meanings: dict[int, Any] = {}
 #: how many rules are kept that have been worked out for an image, or compiled
 KEPT = 1000
@@ -218,5 +230,5 @@ def handle_kind(op: Op) -> str:
     """What an instruction for images is given first: "texture", "sampler", "sampler_state" or "surface"."""
     effect = op.plan.meaning.effect
     assert isinstance(effect, ImageAccess)
-    wanted = effect.image.attrs[0]
-    return str(op.plan.form.definition.sources[wanted].annotation.name)
+    name = effect.image.attrs[0]
+    return str(op.plan.form.definition.sources[name].annotation.name)

@@ -15,10 +15,10 @@ from ptxspec.base.options import Copies
 from ptxspec.machine import asynchrony
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
-from ptxspec.machine.errors import Other, Violation
+from ptxspec.machine.errors import RacingAccess, Violation
 from ptxspec.machine.events import UNIT, EventKind
 from ptxspec.machine.memory import Place
-from ptxspec.machine.operations import ARRAYS, Used
+from ptxspec.machine.operations import ARRAYS, AsynchronousUse
 from ptxspec.terms.effects import Advance, Initiate
 from ptxspec.terms.registries import OBJECT_BITS
 
@@ -64,7 +64,7 @@ class InFlight:
             number = min(operations, key=lambda n: int(self.arrays["operation"][n * self._words]))
             thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
             note = f"a copy {preposition} there is in flight, and its thread has not waited for it"
-            raise Violation(rule, note, Other(thread, op))
+            raise Violation(rule, note, RacingAccess(thread, op))
 
     def _spares(self, step: str, number: int, begin: int, size: int) -> bool:
         words = self.arrays["operation"][number * self._words : (number + 1) * self._words]
@@ -73,16 +73,16 @@ class InFlight:
 
     def _listed(self, which: int, lines: range) -> set[int]:
         """The operations in the lists of these lines."""
-        found = set()
+        operations = set()
         for line in lines:
             node = int(self.arrays["line_list"][which + line % asynchrony.LISTS])
             while node:
-                found.add(int(self.arrays["node_operation"][node]))
+                operations.add(int(self.arrays["node_operation"][node]))
                 node = int(self.arrays["node_next"][node])
-        return found
+        return operations
 
 
-class Growing(list[int]):
+class GrowingArray(list[int]):
     """An array of Python's numbers that is as long as it has been touched; behind that are zeros."""
 
     def _reach(self, end: int) -> None:
@@ -98,7 +98,7 @@ class Growing(list[int]):
         super().__setitem__(index, value)
 
 
-class Places:
+class ExactLocations:
     """The locations of the exact engine: each array that is accessed has a range of its own, in the order of first accesses."""
 
     #: more bits than the index of a byte has
@@ -137,11 +137,11 @@ class Places:
 class ExactOperations:
     """The asynchronous operations of a launch under the exact engine. `machine` is that of the driver."""
 
-    def __init__(self, machine: Any, used: Used, copies: Copies, note: Callable[..., None], observed: bool):
+    def __init__(self, machine: Any, used: AsynchronousUse, copies: Copies, note: Callable[..., None], observed: bool):
         """`note` is called with each event of an operation, if these are `observed`."""
         self.machine, self.used = machine, used
-        arrays = {name: Growing() for name in ARRAYS}
-        places = Places()
+        arrays = {name: GrowingArray() for name in ARRAYS}
+        places = ExactLocations()
         self.in_flight = InFlight(arrays, places.locate)
         for name, value in (arrays | used.numbers(copies)).items():
             setattr(machine, name, value)

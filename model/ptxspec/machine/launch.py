@@ -19,28 +19,28 @@ from ptxspec.language.checked import Checked, InitialPointer, Kernel, Op
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
-from ptxspec.machine.choosing import Choosing
-from ptxspec.machine.counting import Counting, Counts
+from ptxspec.machine.call_graph import gaps_reached, stack_moves
+from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.events import EventKind, Observed
-from ptxspec.machine.exact_engine import ExactEngine, Left, Seen
+from ptxspec.machine.events import EventKind, ObservedEvents
+from ptxspec.machine.exact_engine import BlockObserver, EndObserver, ExactEngine
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
-from ptxspec.machine.imaging import Unit
-from ptxspec.machine.limits import Limits, Progress
+from ptxspec.machine.imaging import ImageUnit
+from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
-from ptxspec.machine.memory import AddressSpace, Memory
+from ptxspec.machine.memory import AddressSpace, LaunchMemory
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import Owned, held
-from ptxspec.machine.program import Program, describe, function_addresses, program
+from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
 from ptxspec.machine.system import System
-from ptxspec.machine.workers import Share, together
+from ptxspec.machine.turn_schedule import TurnSchedule
+from ptxspec.machine.workers import CtaShare, together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
@@ -68,8 +68,8 @@ class Outcome(NamedTuple):
     counts: Counts | None = None
 
 
-class Asked(NamedTuple):
-    """The shape of a launch as it was asked for."""
+class LaunchShape(NamedTuple):
+    """The shape of a launch, as the caller gives it."""
 
     grid: Any
     block: Any
@@ -78,8 +78,8 @@ class Asked(NamedTuple):
     nonportable_cluster: bool
 
 
-class Bounds(NamedTuple):
-    """The limits that were asked for, as Limits takes them, and who is told of progress."""
+class LaunchBounds(NamedTuple):
+    """The limits of a launch, as the caller gives them, and the function that is told of progress."""
 
     step_limit: Any
     time_limit: Any
@@ -87,8 +87,8 @@ class Bounds(NamedTuple):
     progress: Progress | None
 
 
-class Wanted(NamedTuple):
-    """By what a launch is to be run, as it was asked for."""
+class LaunchOptions(NamedTuple):
+    """The other options of a launch, as the caller gives them."""
 
     engine: Any
     profile: str | Profile
@@ -103,8 +103,8 @@ class Wanted(NamedTuple):
     observers: Sequence[Observer] = ()
 
 
-class How(NamedTuple):
-    """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, when
+class LaunchSettings(NamedTuple):
+    """The options of a launch, checked: the engine, the profile, how many threads of the host there may be, where texts go, when
     pieces of asynchronous operations land, and whether products and sums are contracted."""
 
     engine: str
@@ -115,9 +115,9 @@ class How(NamedTuple):
     fresh: Fresh | None
     copies: options.Copies
     contracts_all: bool
-    choosing: Choosing
+    schedule: TurnSchedule
     observers: Sequence[Observer]
-    observed: Observed
+    observed: ObservedEvents
 
 
 class Launches:
@@ -137,7 +137,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool, bool, Observed], Program] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, bool, ObservedEvents], KernelProgram] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
@@ -178,13 +178,13 @@ class Launches:
 
     def _address(self, pointer: InitialPointer, addresses: Mapping[str, int]) -> int:
         """What an initializer gets that names a function, which has one of these addresses, or a variable."""
-        page, found = contracts.initializers, addresses.get(pointer.name)
-        if found is None:
+        page, address = contracts.initializers, addresses.get(pointer.name)
+        if address is None:
             layout = contracts.generic_addressing
             place = self.checked.places[pointer.name]
-            own = place.offset + (layout.GLOBAL_BASE if place.space == contracts.state_spaces.OF_BUFFERS else 0)
-            found = page.pointer(own, pointer.addend, layout.base(place.space) if pointer.generic else 0)
-        return page.placed(found, pointer.size) if pointer.mask is None else page.masked(pointer.mask, found)
+            start = place.offset + (layout.GLOBAL_BASE if place.space == contracts.state_spaces.OF_BUFFERS else 0)
+            address = page.pointer(start, pointer.addend, layout.base(place.space) if pointer.generic else 0)
+        return page.placed(address, pointer.size) if pointer.mask is None else page.masked(pointer.mask, address)
 
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Say what an opaque variable stands for."""
@@ -214,76 +214,80 @@ class Launches:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
-    def launch(self, name: str, asked: Asked, args: Sequence[Any], bounds: Bounds, wanted: Wanted) -> Outcome:
+    def launch(
+        self, name: str, shape: LaunchShape, args: Sequence[Any], bounds: LaunchBounds, requested: LaunchOptions
+    ) -> Outcome:
         """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
         if kernel is None:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.checked.kernels) or 'none'}")
         self._refuse_gaps(kernel.name)
-        extents = _shape(kernel.name, kernel.performance, asked)
-        engine, workers, seed = wanted.engine, wanted.workers, wanted.seed
+        extents = _shape(kernel.name, kernel.performance, shape)
+        engine, workers, seed = requested.engine, requested.workers, requested.seed
         if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
-        limits = Limits(engine, *bounds)
-        observed = Observed(wanted.counts, frozenset(EventKind(k) for o in wanted.observers for k in o.kinds))
+        limits = LaunchLimits(engine, *bounds)
+        observed = ObservedEvents(
+            requested.counts, frozenset(EventKind(k) for o in requested.observers for k in o.kinds)
+        )
         in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds)
         spread = 1 if in_order_of_ctas else int(workers)
-        landing, choosing = _landing(wanted.copies), Choosing(wanted.schedule)
-        if wanted.contract not in get_args(options.Contract):
-            raise ValueError(f"contract is 'none' or 'all', not {wanted.contract!r}")
-        show = wanted.printed or _to_standard_output
-        with held(wanted.memories, in_order(args)) as owned:
+        landing, schedule = _landing(requested.copies), TurnSchedule(requested.schedule)
+        if requested.contract not in get_args(options.Contract):
+            raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
+        with held(requested.memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
-            profile = self._profile(wanted.profile, seed)
-            contracts_all = wanted.contract == "all"
-            how = How(
-                engine,
-                profile,
-                spread,
-                show,
-                owned,
-                fresh,
-                landing,
-                contracts_all,
-                choosing,
-                wanted.observers,
-                observed,
+            profile = self._profile(requested.profile, seed)
+            settings = LaunchSettings(
+                engine=engine,
+                profile=profile,
+                workers=spread,
+                printed=requested.printed or _to_standard_output,
+                owned=owned,
+                fresh=fresh,
+                copies=landing,
+                contracts_all=requested.contract == "all",
+                schedule=schedule,
+                observers=requested.observers,
+                observed=observed,
             )
             with nullcontext() if owned is None else owned.undone():
-                return self._run(kernel, extents, args, limits, how)
+                return self._run(kernel, extents, args, limits, settings)
 
-    def _run(self, kernel: Kernel, extents: Extents, args: Sequence[Any], limits: Limits, how: How) -> Outcome:
+    def _run(
+        self, kernel: Kernel, extents: Extents, args: Sequence[Any], limits: LaunchLimits, settings: LaunchSettings
+    ) -> Outcome:
         """Run an entry, and let the arrays, the images and the module have what it wrote. Raises what `launch` does."""
-        ready = self._ready(kernel.name, how, extents)
+        ready = self._ready(kernel.name, settings, extents)
         extents = extents._replace(shared=ready.shared_size(extents.dynamic_shared))
         contracts.limits.check_shared(extents.dynamic_shared, extents.shared)
-        unit = Unit(*self._images(kernel, args), how.profile, how.engine == "native", limits.check)
+        unit = ImageUnit(*self._images(kernel, args), settings.profile, settings.engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         self._space.begin()
         buffers, parameters, arrays = arguments(kernel, args, self._space)
         self._warn_of_elements(kernel, arrays)
-        if how.owned is not None:
-            self._check_apart(how.owned, buffers, arrays)
+        if settings.owned is not None:
+            self._check_apart(settings.owned, buffers, arrays)
         slots = limits.slots(ready, extents)
         self._launches += 1
         extents = extents._replace(launch=self._launches)
-        memory = self._memory(ready, extents, buffers, parameters, slots, how)
-        system = System(memory, extents.threads, how.printed, limits.check)
-        counting = Counting(ready) if how.observed.counts else None
+        memory = self._memory(ready, extents, buffers, parameters, slots, settings)
+        system = System(memory, extents.threads, settings.printed, limits.check)
+        counting = CountCollector(ready) if settings.observed.counts else None
         observing = None
-        if how.observed.kinds:
-            from ptxspec.machine.observing import Observing  # which few launches need
+        if settings.observed.kinds:
+            from ptxspec.machine.observing import EventDispatcher  # which few launches need
 
-            observing = Observing(how.observers, self.checked, ready, extents, memory)
-        host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing, counting, observing)
+            observing = EventDispatcher(settings.observers, self.checked, ready, extents, memory)
+        host = Host(self.checked, ready, extents, memory, unit, system, limits, settings.schedule, counting, observing)
         try:
-            steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
+            steps = _through(self._engine(settings), host, slots, settings) if ready.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         except LaunchError as error:
-            error.schedule = how.choosing.reported
+            error.schedule = settings.schedule.reported
             raise
         finally:
             self._space.forget(a for a, _ in buffers)
@@ -294,7 +298,7 @@ class Launches:
         unit.finish()
         self._data[contracts.state_spaces.OF_BUFFERS][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
-        return Outcome(steps, how.choosing.reported, None if counting is None else counting.told(self.checked))
+        return Outcome(steps, settings.schedule.reported, None if counting is None else counting.counts(self.checked))
 
     def _warn_of_elements(self, kernel: Kernel, arrays: Arrays) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
@@ -327,14 +331,20 @@ class Launches:
                 owned.check_array(what, span.first, span.end)
 
     def _memory(
-        self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int, how: How
-    ) -> Memory:
+        self,
+        ready: KernelProgram,
+        extents: Extents,
+        buffers: Buffers,
+        parameters: bytes,
+        slots: int,
+        settings: LaunchSettings,
+    ) -> LaunchMemory:
         """The memory of a launch of which so many CTAs are resident at once."""
         kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
-            alive = contracts.functions.end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
-        memory = Memory(
+            alive = contracts.functions.end_of_frame(0, self.checked.kernels[kernel.name].frame_size, 0)
+        memory = LaunchMemory(
             self._space,
             self._data,
             buffers,
@@ -344,8 +354,8 @@ class Launches:
             threads,
             alive,
             members,
-            how.owned,
-            how.fresh,
+            settings.owned,
+            settings.fresh,
             ready.ignores_upper_halves,
         )
         if self._heap is not None:
@@ -354,12 +364,12 @@ class Launches:
             memory.hold(self._heap.copy())
         return memory
 
-    def _ready(self, name: str, how: How, extents: Extents) -> Program:
+    def _ready(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""
-        options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses), how.observed
-        key = (name, how.profile.key, extents.cluster_size > 1, *options)
+        flags = settings.owned is not None, settings.contracts_all, bool(settings.schedule.chooses), settings.observed
+        key = (name, settings.profile.key, extents.cluster_size > 1, *flags)
         if key not in self._programs:
-            self._programs[key] = program(self.checked, name, how.profile, *key[2:])
+            self._programs[key] = program(self.checked, name, settings.profile, *key[2:])
         return self._programs[key]
 
     def _profile(self, name: str | Profile, seed: int | None) -> Profile:
@@ -369,21 +379,21 @@ class Launches:
             self._profiles[name, seed] = Profile(name, seed)
         return self._profiles[name, seed]
 
-    def _engine(self, how: How) -> Engine:
-        if how.engine == "native":
+    def _engine(self, settings: LaunchSettings) -> Engine:
+        if settings.engine == "native":
             if self._native is None:
                 from ptxspec.machine.native import NativeEngine  # LLVM, which the exact engine does without
 
                 self._native = NativeEngine()
-            self._native.copies = how.copies
+            self._native.copies = settings.copies
             return self._native
         if self._exact is None:
             self._exact = ExactEngine()
-        self._exact.copies = how.copies
+        self._exact.copies = settings.copies
         return self._exact
 
     @contextmanager
-    def seen_by(self, seen: Seen | None = None, left: Left | None = None) -> Iterator[None]:
+    def seen_by(self, seen: BlockObserver | None = None, left: EndObserver | None = None) -> Iterator[None]:
         """Tell of each block that a thread enters under the exact engine, and of each thread that ends."""
         self._exact = ExactEngine()
         self._exact.seen, self._exact.left = seen, left
@@ -445,47 +455,49 @@ def _to_standard_output(text: str) -> None:
 
 
 def _check_kind(what: str, opaque: str, thing: Any) -> None:
-    wanted = next(kind for kind, name in OPAQUE_TYPES.items() if name == opaque.split()[0])
-    if not isinstance(thing, wanted):
+    expected = next(kind for kind, name in OPAQUE_TYPES.items() if name == opaque.split()[0])
+    if not isinstance(thing, expected):
         raise TypeError(
-            f"{what} is a .{opaque.split()[0]}: a {wanted.__name__} is needed, not {thing.__class__.__name__}"
+            f"{what} is a .{opaque.split()[0]}: a {expected.__name__} is needed, not {thing.__class__.__name__}"
         )
 
 
-def _through(engine: Engine, host: Host, slots: int, how: How) -> int:
+def _through(engine: Engine, host: Host, slots: int, settings: LaunchSettings) -> int:
     """Run a grid of which so many CTAs are resident at once; how many steps that took."""
     extents, limits = host.extents, host.limits
     limits.ctas = extents.ctas
-    wanted = how.workers if host.program.spreads else 1
-    workers = limits.workers(min(wanted, -(-extents.ctas // slots)))
+    most = settings.workers if host.program.spreads else 1
+    workers = limits.workers(min(most, -(-extents.ctas // slots)))
     prepared = engine.prepared(host.program, extents.ctas * extents.threads, workers > 1, limits.check)
-    share, works = Share(extents.ctas, slots, workers), []
+    share, works = CtaShare(extents.ctas, slots, workers), []
     for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
-        empties = int(how.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS
-        own = host._replace(memory=memory)
-        works.append(partial(own.run, own.begin(prepared, slots, worker, empties), worker, share))
+        empties = int(settings.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS
+        worker_host = host._replace(memory=memory)
+        works.append(partial(worker_host.run, worker_host.begin(prepared, slots, worker, empties), worker, share))
     steps = together(works, limits.stop)
-    limits.finished()
+    limits.note_end()
     return steps
 
 
-def _shape(name: str, directives: Mapping[str, tuple[int, ...]], asked: Asked) -> Extents:
+def _shape(name: str, directives: Mapping[str, tuple[int, ...]], shape: LaunchShape) -> Extents:
     """The shape of a launch of an entry with these directives. Raises TypeError for what is no shape, and ValueError
     for one that pages do not allow."""
     try:
-        dynamic_shared = operator.index(asked.dynamic_shared)
+        dynamic_shared = operator.index(shape.dynamic_shared)
     except TypeError:
-        raise TypeError(f"dynamic_shared is an integer, not {asked.dynamic_shared!r}") from None
+        raise TypeError(f"dynamic_shared is an integer, not {shape.dynamic_shared!r}") from None
     page, clusters = contracts.limits, contracts.clusters
-    grid, block = _extents("grid", asked.grid, page.MOST_GRID), _extents("block", asked.block, page.MOST_BLOCK)
-    cluster = None if asked.cluster is None else _extents("cluster", asked.cluster, page.MOST_GRID)
-    found = clusters.of_launch(name, directives, cluster)
-    own = found or clusters.NO_CLUSTERS
-    grid, block = clusters.counted_in_ctas(directives, grid, block, own)
+    grid, block = _extents("grid", shape.grid, page.MOST_GRID), _extents("block", shape.block, page.MOST_BLOCK)
+    requested = None if shape.cluster is None else _extents("cluster", shape.cluster, page.MOST_GRID)
+    cluster_shape = clusters.of_launch(name, directives, requested)
+    cluster = cluster_shape or clusters.NO_CLUSTERS
+    grid, block = clusters.counted_in_ctas(directives, grid, block, cluster)
     page.check_extents("grid", grid, page.MOST_GRID)
-    clusters.check_clusters(name, directives, grid, own, asked.nonportable_cluster)
+    clusters.check_clusters(name, directives, grid, cluster, shape.nonportable_cluster)
     page.check_cta(name, directives, block)
-    return Extents(grid, block, dynamic_shared=dynamic_shared, cluster=own, explicit_cluster=found is not None)
+    return Extents(
+        grid, block, dynamic_shared=dynamic_shared, cluster=cluster, explicit_cluster=cluster_shape is not None
+    )
 
 
 def _extents(what: str, value: Any, most: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from ptxspec.machine.module import Module
 Coordinates = tuple[int, int, int]
 
 
-class Left(NamedTuple):
+class LeftRegisters(NamedTuple):
     """The registers with which a thread ended, by name: their bits, or truth values."""
 
     cta: Coordinates
@@ -28,17 +28,19 @@ def shape(kernel: Kernel) -> tuple[Coordinates, Coordinates]:
     return ((1, 1, 1) if ".blocksareclusters" in kernel.performance else grid), block
 
 
-def left(module: Module, name: str, printed: Callable[[str], object], time_limit: float | None = None) -> list[Left]:
+def left(
+    module: Module, name: str, printed: Callable[[str], object], time_limit: float | None = None
+) -> list[LeftRegisters]:
     """Run an entry without parameters in the smallest launch that it allows. The threads are in the order of their CTAs' and then
     their own coordinates, x first. Raises what a launch raises."""
     kernel = module.checked.kernels[name]
-    found: list[Left] = []
+    ends: list[LeftRegisters] = []
 
     def ended(thread: Coordinates, cta: Coordinates, registers: Mapping[str, Any]) -> None:
-        own = {name: registers[name] for name in kernel.registers if name in registers}
-        found.append(Left(cta, thread, own))
+        values = {name: registers[name] for name in kernel.registers if name in registers}
+        ends.append(LeftRegisters(cta, thread, values))
 
     grid, block = shape(kernel)
     with module._launches.seen_by(left=ended):
         module.launch(name, grid, block, engine="exact", printed=printed, time_limit=time_limit)
-    return sorted(found, key=lambda one: (one.cta[::-1], one.thread[::-1]))
+    return sorted(ends, key=lambda end: (end.cta[::-1], end.thread[::-1]))

@@ -12,7 +12,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.program import Program, resident
+from ptxspec.machine.program import KernelProgram, resident
 
 #: seconds between two reports of progress
 REPORT = 0.1
@@ -26,7 +26,7 @@ clock, processor = time.monotonic, time.process_time
 Progress = Callable[[int, int, int], object]
 
 
-class Limits:
+class LaunchLimits:
     """The limits of one launch, and how far it is. It begins when this is made.
 
     `step_limit` is a number of thread-instructions, or None for the work that `engine` does by default; `time_limit` is in
@@ -84,7 +84,7 @@ class Limits:
     def _count_anew(self) -> None:
         self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
 
-    def slots(self, program: Program, extents: Extents) -> int:
+    def slots(self, program: KernelProgram, extents: Extents) -> int:
         """How many CTAs are resident at once, in whole clusters. Raises LaunchError if there is no room for one cluster."""
         members, threads = extents.cluster_size, extents.threads
         each = members * (threads * program.state_bytes + program.cta_bytes(extents.shared))
@@ -97,11 +97,11 @@ class Limits:
         self._batch_bytes = clusters * each
         return clusters * members
 
-    def workers(self, wanted: int) -> int:
+    def workers(self, requested: int) -> int:
         """How many threads of the host there is memory for, of those wanted: each has CTAs of its own."""
-        return max(1, min(wanted, self.memory // max(1, self._batch_bytes)))
+        return max(1, min(requested, self.memory // max(1, self._batch_bytes)))
 
-    def at_batch(self, worker: int, first: int) -> None:
+    def begin_batch(self, worker: int, first: int) -> None:
         """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""
         if self._firsts.get(worker) != first:
             self._firsts[worker], self._is_prepared = first, True
@@ -130,7 +130,7 @@ class Limits:
             "step_limit says how many the launch may take",
         )
 
-    def went_on(self, worker: int, steps: int, done: int) -> None:
+    def note_progress(self, worker: int, steps: int, done: int) -> None:
         """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if
         that was asked for, and not told a moment ago."""
         self._steps[worker], self._done[worker] = steps, done
@@ -139,7 +139,7 @@ class Limits:
             self._reported = now
             self._progress(sum(self._steps.values()), sum(self._done.values()), self.ctas)
 
-    def finished(self) -> None:
+    def note_end(self) -> None:
         """Tell the end, if progress was asked for."""
         if self._progress is not None:
             self._progress(sum(self._steps.values()), self.ctas, self.ctas)

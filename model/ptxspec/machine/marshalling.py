@@ -41,7 +41,7 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
     buffers: Buffers = []
     arrays: Arrays = []
     given: dict[int, Allocation] = {}
-    spans: list[Span] = []
+    spans: list[HostSpan] = []
     for i, (place, (type, is_array), value) in enumerate(
         zip(kernel.parameters, kernel.parameter_types, args, strict=True)
     ):
@@ -70,7 +70,7 @@ def _check_pointer(what: str, type: Type, is_array: bool, fits: bool) -> None:
         raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
 
 
-class Span(NamedTuple):
+class HostSpan(NamedTuple):
     """The host's memory that an array spans: the first address, and the one after the last."""
 
     first: int
@@ -79,20 +79,20 @@ class Span(NamedTuple):
     array: np.ndarray
 
 
-def host_span(name: str, array: np.ndarray) -> Span:
+def host_span(name: str, array: np.ndarray) -> HostSpan:
     """Where an array lies in the host's memory."""
     reach = [step * (count - 1) for step, count in zip(array.strides, array.shape, strict=True)] if array.size else []
     low = array.ctypes.data + sum(r for r in reach if r < 0)
-    return Span(low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize, name, array)
+    return HostSpan(low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize, name, array)
 
 
-def _buffer(what: str, array: np.ndarray, others: list[Span], space: AddressSpace) -> Allocation:
+def _buffer(what: str, array: np.ndarray, others: list[HostSpan], space: AddressSpace) -> Allocation:
     """Where an array lies in global memory. Raises TypeError or ValueError for one that cannot be written back."""
-    own = host_span(what, array)
+    span = host_span(what, array)
     for other in others:
-        if other.first < own.end and own.first < other.end and _overlap(other.array, array):
+        if other.first < span.end and span.first < other.end and _overlap(other.array, array):
             raise ValueError(f"{what} shares memory with {other.name} but is another array")
-    others.append(own)
+    others.append(span)
     if array.flags.writeable and _overlaps_itself(array):
         raise ValueError(f"{what}: elements of the array share memory; pass a copy, or a read-only view")
     return space.allocate(what, array.nbytes, bool(array.flags.writeable))

@@ -50,7 +50,7 @@ class Allocation(NamedTuple):
     writable: bool
 
 
-class Owned(Protocol):
+class OwnedStorage(Protocol):
     """Pieces of global memory that the caller owns."""
 
     rows: np.ndarray
@@ -93,9 +93,9 @@ class AddressSpace:
         end = min(1 << self.bits, contracts.opaque_types.MODULE_HANDLES)
         if not contracts.memory_rules.has_addresses(self._next, size, end):
             raise ValueError(f"{name}: addresses of {self.bits} bits end before its {size:,} bytes do")
-        found = Allocation(name, self._next, size, writable)
+        allocation = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
-        return found
+        return allocation
 
     def forget(self, ended: Iterable[Allocation]) -> None:
         """Note buffers whose launch has ended."""
@@ -111,7 +111,7 @@ class AddressSpace:
         return None
 
 
-class Memory:
+class LaunchMemory:
     """Every state space of one launch. `slots` CTAs and `threads` are resident at once, and each `cluster` CTAs in succession
     are a cluster."""
 
@@ -126,7 +126,7 @@ class Memory:
         threads: int,
         alive: int | None = None,
         cluster: int = 1,
-        owned: Owned | None = None,
+        owned: OwnedStorage | None = None,
         fresh: Fresh | None = None,
         ignores_upper_halves: bool = False,
     ):
@@ -176,7 +176,7 @@ class Memory:
         self.alive = untouched(0 if alive is None else len(self.frames))
         self.begin()
 
-    def beside(self) -> Memory:
+    def beside(self) -> LaunchMemory:
         """The same memory for other CTAs: what is global or constant is shared, the rest is their own."""
         other = copy(self)
         other.buffers_of = dict(self.buffers_of)
@@ -318,7 +318,7 @@ def check_alignment(address: Any, size: int) -> None:
 class ThreadStorage:
     """The memory of a launch as one thread accesses it: what the step of an access asks, in integers."""
 
-    def __init__(self, memory: Memory, slot: int, thread: int):
+    def __init__(self, memory: LaunchMemory, slot: int, thread: int):
         """`slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
         self.memory, self.slot, self.thread = memory, slot, thread
         self.ignores_upper_halves = memory.ignores_upper_halves
@@ -366,8 +366,8 @@ class ThreadStorage:
 
     def each_state(self, space: str, start: Any, count: Any, holds: Callable[[Any], Any]) -> Any:
         states = self.memory.alive if space == contracts.state_spaces.OF_FRAMES else self.memory.shadow
-        wanted = states[start : start + count]
-        return len(wanted) == count and all(holds(int(state)) for state in np.unique(wanted))
+        selected = states[start : start + count]
+        return len(selected) == count and all(holds(int(state)) for state in np.unique(selected))
 
     def in_block(self, address: Any, write: bool) -> tuple[Any, Any]:
         assert self.memory.owned is not None

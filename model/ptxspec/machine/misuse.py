@@ -10,11 +10,10 @@ import numpy as np
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import LANES
-from ptxspec.machine.engine import Running
-from ptxspec.machine.roles import Roles
+from ptxspec.machine.engine import EngineRun
 
 #: the rule, a note, and the thread and instruction at which it is reported
-Said = tuple[str, str, int, int]
+Report = tuple[str, str, int, int]
 #: what tells an instruction of the kernel, by its number
 Describe = Callable[[int], str]
 
@@ -28,7 +27,7 @@ _STEPS = {
 }
 
 
-def misuse(running: Running, describe: Describe) -> Said:
+def misuse(running: EngineRun, describe: Describe) -> Report:
     """Of a thread whose step broke a rule."""
     step, number = running.get("fault_step"), running.get("fault_rule")
     thread, op = running.get("fault_thread"), running.get("fault_op")
@@ -37,7 +36,7 @@ def misuse(running: Running, describe: Describe) -> Said:
         return rule, _whereabouts(running, describe, thread), thread, op
     if step == codes.WARPS_MEET:
         return rule, f"another warp of its group waits at another instruction than {describe(op)}", thread, op
-    named = int(given(running, "named", np.array([thread]))[0])
+    named = int(arrival_values(running, "named", np.array([thread]))[0])
     if step == codes.JOINS:
         lane = thread % running.get("threads") % LANES
         return rule, f"lane {lane} is not in the mask {named:#010x}", thread, op
@@ -61,29 +60,31 @@ def misuse(running: Running, describe: Describe) -> Said:
     return rule, notes[rule], thread, op
 
 
-def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) -> Said:
+def stuck(running: EngineRun, extents: Extents, describe: Describe) -> Report:
     """Of threads that wait, where nothing can run any more."""
-    held = running.column("held")[: running.get("resident_threads")]
-    ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
-        : running.column("counts")[running.get("blocks")]
-    ]
-    threads = np.flatnonzero(held == codes.IN_GROUP)
-    if len(threads):
-        return _stuck_warp(running, roles, extents, threads, describe)
-    threads = np.flatnonzero(held == codes.TOGETHER)
-    if len(threads):
-        return _stuck_together(running, describe, int(threads[0]))
-    threads = np.flatnonzero(held == codes.WITH_WARPS)
-    if len(threads):
-        return _stuck_warps(running, extents, threads, describe)
-    for where, said in ((codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
-        threads = np.flatnonzero(held == where)
-        if len(threads):
-            return said(running, roles, extents, threads, np.asarray(ended, np.int64))
-    raise AssertionError("nobody waits who could be stuck")
+    wait_state = running.column("wait_state")[: running.get("resident_threads")]
+    reports = (
+        (codes.MASKED_GROUP, _stuck_warp),
+        (codes.ALL_LANES, _stuck_together),
+        (codes.WARP_GROUP, _stuck_warps),
+        (codes.CTA_BARRIER, _stuck_cta),
+        (codes.CLUSTER_BARRIER, _stuck_cluster),
+    )
+    for state, report in reports:
+        waiters = np.flatnonzero(wait_state == state)
+        if len(waiters):
+            return report(running, extents, waiters, describe)
+    raise AssertionError("no waiter is stuck")
 
 
-def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Describe) -> Said:
+def _ended(running: EngineRun) -> Any:
+    """The resident threads that have ended."""
+    blocks = running.get("blocks")
+    begin = blocks * running.get("capacity")
+    return np.asarray(running.column("lists")[begin : begin + int(running.column("counts")[blocks])], np.int64)
+
+
+def _stuck_warps(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Of warps that wait for others of their group."""
     thread = int(threads[0])
     op, size = int(running.column("waits_at")[thread]), extents.threads
@@ -97,31 +98,31 @@ def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Des
     return "aligned group", note, thread, op
 
 
-def given(running: Running, name: str, threads: Any) -> Any:
+def arrival_values(running: EngineRun, name: str, threads: Any) -> Any:
     """What threads gave where they wait."""
     at = running.column("waits_at")[threads]
     known = running.column("fixed")[at] != codes.UNKNOWN
     return np.where(known, running.column(f"fixed_{name}")[at], running.column(name)[threads])
 
 
-def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
+def _lanes_by_place(running: EngineRun, thread: int) -> dict[int, int]:
     """For each instruction at which threads of a thread's warp wait, or to which they have just come, the mask of their lanes."""
     size = running.get("threads")
     first = thread - thread % size % LANES
     mates = range(first, min(first + LANES, thread - thread % size + size))
-    came = running.get("blocks") + 1
-    begin = came * running.get("capacity")
-    queue = running.column("lists")[begin : begin + int(running.column("counts")[came])].tolist()
+    arrivals = running.get("blocks") + 1
+    begin = arrivals * running.get("capacity")
+    queue = running.column("lists")[begin : begin + int(running.column("counts")[arrivals])].tolist()
     queue = queue[queue.index(thread) :] if thread in queue else []
-    found: dict[int, int] = {}
+    by_instruction: dict[int, int] = {}
     for mate in mates:
-        if int(running.column("held")[mate]) != codes.NOWHERE or mate in queue:
+        if int(running.column("wait_state")[mate]) != codes.NOT_WAITING or mate in queue:
             op = int(running.column("waits_at")[mate])
-            found[op] = found.get(op, 0) | 1 << mate - first
-    return found
+            by_instruction[op] = by_instruction.get(op, 0) | 1 << mate - first
+    return by_instruction
 
 
-def _whereabouts(running: Running, describe: Describe, thread: int) -> str:
+def _whereabouts(running: EngineRun, describe: Describe, thread: int) -> str:
     """Which lanes of a thread's warp are where."""
     return _listed(_lanes_by_place(running, thread), describe)
 
@@ -131,8 +132,9 @@ def _listed(places: dict[int, int], describe: Describe) -> str:
     return ", ".join(f"lanes {lanes:#010x} are at {describe(op)}" for op, lanes in sorted(places.items()))
 
 
-def _stuck_together(running: Running, describe: Describe, thread: int) -> Said:
+def _stuck_together(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Of lanes that wait for all others of their warp."""
+    thread = int(threads[0])
     op = int(running.column("waits_at")[thread])
     places = _lanes_by_place(running, thread)
     if len(places) == 1:
@@ -146,17 +148,18 @@ def _stuck_together(running: Running, describe: Describe, thread: int) -> Said:
     return "aligned", f"{_whereabouts(running, describe, thread)}, and nothing else can run", thread, op
 
 
-def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, describe: Describe) -> Said:
+def _stuck_warp(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits for whom in a warp."""
-    named, at = given(running, "named", threads), running.column("waits_at")[threads]
+    named, at = arrival_values(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
     warp, lane = threads // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
-    meets = np.where(roles.converged[at], at + len(roles.kind), roles.kind[at])  # what tells groups apart
+    spelling, converged = running.column("spelling"), running.column("converged")
+    meets = np.where(converged[at], at + len(spelling), spelling[at])  # what tells groups apart
     mates = (warp == warp[0]) & (meets == meets[0])
-    came = mates & (named == named[0])
-    bits = int(np.bitwise_or.reduce(np.int64(1) << lane[came]))
+    group = mates & (named == named[0])
+    bits = int(np.bitwise_or.reduce(np.int64(1) << lane[group]))
     note = f"lanes {bits:#010x} wait for lanes {int(named[0]):#010x}, and nothing else can run"
-    if mates.sum() > came.sum():
+    if mates.sum() > group.sum():
         note += "; other lanes came under another mask"
     elsewhere = {op: lanes for op, lanes in _lanes_by_place(running, int(threads[0])).items() if not lanes & bits}
     if elsewhere:
@@ -164,17 +167,17 @@ def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, 
     return "stuck warp", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
+def _stuck_cta(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who waits where in a CTA."""
     at = running.column("waits_at")[threads]
-    numbers, named = (given(running, name, threads) for name in ("number", "named"))
+    numbers, named = (arrival_values(running, name, threads) for name in ("number", "named"))
     cta = threads // extents.threads
     here = cta == cta[0]
     mates = here & (numbers == numbers[0])
     elsewhere = here & ~mates
-    gone = int((ended // extents.threads == cta[0]).sum())
-    wanted = extents.threads - gone if named[0] < 0 else int(named[0])
-    note = f"{mates.sum()} threads wait at barrier {numbers[0]} for {wanted}, and nothing else can run"
+    gone = int((_ended(running) // extents.threads == cta[0]).sum())
+    expected = extents.threads - gone if named[0] < 0 else int(named[0])
+    note = f"{mates.sum()} threads wait at barrier {numbers[0]} for {expected}, and nothing else can run"
     if elsewhere.any():
         note += f"; {elsewhere.sum()} threads of the CTA wait at barrier {numbers[elsewhere][0]}"
     if gone:
@@ -182,18 +185,18 @@ def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, e
     return "stuck barrier", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
+def _stuck_cluster(running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
     """Who does not arrive in a cluster."""
     kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]
     every = np.arange(running.get("resident_threads"))
     of_cluster = every // (extents.threads * extents.cluster_size)
     here = of_cluster == of_cluster[threads[0]]
-    here[ended] = False
+    here[_ended(running)] = False
     late = np.flatnonzero(here & (arrivals[: len(every)] < arrivals[threads[0]]))
-    own = int(late[0]) // extents.threads % extents.cluster_size
+    rank = int(late[0]) // extents.threads % extents.cluster_size
     note = (
-        f"{len(late)} threads of the cluster, the first of them in the CTA of rank {own}, do not arrive at its "
+        f"{len(late)} threads of the cluster, the first of them in the CTA of rank {rank}, do not arrive at its "
         "barrier, and nothing else can run"
     )
     return "stuck barrier", note, int(threads[0]), int(running.column("waits_at")[threads[0]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxspec.base import options
 from ptxspec.language.checked import Checked
-from ptxspec.machine.alone import Turn, alone
+from ptxspec.machine.locking import NonReentrantLock, locked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ class Module:
 
     def __init__(self, checked: Checked):
         self.checked = checked
-        self.turn = Turn(
+        self.lock = NonReentrantLock(
             "this module's launch has not ended: what it calls can neither launch the module nor use its variables"
         )
 
@@ -57,7 +57,7 @@ class Module:
         """
         return list(self.checked.kernels)
 
-    @alone
+    @locked
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Bind a texture, sampler or surface to the module's .texref, .samplerref or .surfref variable `name`, for the launches
         that follow. Raises KeyError if the module has no such variable, and TypeError if the variable has another opaque type.
@@ -68,7 +68,7 @@ class Module:
         """
         self._launches.bind(name, thing)
 
-    @alone
+    @locked
     def launch(
         self,
         name: str,
@@ -177,27 +177,27 @@ class Module:
         >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
         True
         """
-        from ptxspec.machine.launch import Asked, Bounds, Wanted
+        from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape
 
-        asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
-        bounds = Bounds(step_limit, time_limit, memory_limit, progress)
+        shape = LaunchShape(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
+        bounds = LaunchBounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        wanted = Wanted(
-            engine,
-            profile,
-            workers,
-            printed,
-            memories,
-            seed,
-            copies,
-            contract,
-            schedule,
-            bool(counts),
-            tuple(observers),
+        requested = LaunchOptions(
+            engine=engine,
+            profile=profile,
+            workers=workers,
+            printed=printed,
+            memories=memories,
+            seed=seed,
+            copies=copies,
+            contract=contract,
+            schedule=schedule,
+            counts=bool(counts),
+            observers=tuple(observers),
         )
-        return self._launches.launch(name, asked, args, bounds, wanted)
+        return self._launches.launch(name, shape, args, bounds, requested)
 
-    @alone
+    @locked
     def read(self, name: str) -> np.ndarray:
         """The current bytes of a module variable in .global or .const, as an array of uint8 that is a copy. A variable in a
         constant bank has the bytes of the bank, and the name `.const[2]` stands for a whole bank. Raises KeyError if there is no
@@ -209,7 +209,7 @@ class Module:
         """
         return self._launches.variable(name).copy()
 
-    @alone
+    @locked
     def write(self, name: str, value: Any) -> None:
         """Write to a module variable in .global or .const, from its first byte on, for the launches that follow. `value` is
         bytes, a NumPy array, whose elements are written in order, or a NumPy scalar. Writing to a variable in a constant bank, or

@@ -11,8 +11,8 @@ from ptxspec import contracts
 from ptxspec.language.checked import Checked, unbanked
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
-from ptxspec.machine.memory import Memory, is_of_threads
-from ptxspec.machine.program import Program, describe
+from ptxspec.machine.memory import LaunchMemory, is_of_threads
+from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import Effect
 
 #: an event, as observers are given arrays of them: see Observer.observe
@@ -189,11 +189,16 @@ class Trace:
         return Event(EventKind(int(row["kind"])).name, line=line, space=space, value=value, **number)
 
 
-class Observing:
+class EventDispatcher:
     """Tells observers of the events of a launch."""
 
     def __init__(
-        self, observers: Sequence[Observer], checked: Checked, program: Program, extents: Extents, memory: Memory
+        self,
+        observers: Sequence[Observer],
+        checked: Checked,
+        program: KernelProgram,
+        extents: Extents,
+        memory: LaunchMemory,
     ):
         self.observers, self.extents, self.memory = observers, extents, memory
         self.spaces = tuple(dict.fromkeys(unbanked(name) for name in contracts.state_spaces.addressable()))
@@ -257,12 +262,12 @@ class Observing:
             (memory.arena[: memory.module_size], memory.module_size, buffers, 0, memory.space.module_base),
             (memory.arena[memory.buffer_start :], memory.buffer_size, buffers, 0, memory.buffer_base),
         ]
-        found = [(array.ctypes.data, length, name, apart, base) for array, length, name, apart, base in arrays]
+        rows = [(array.ctypes.data, length, name, apart, base) for array, length, name, apart, base in arrays]
         if memory.owned is not None:
-            found += [
+            rows += [
                 (int(host), int(size), buffers, 0, int(base)) for base, size, host in memory.owned.rows[1:, [0, 1, 3]]
             ]
-        return found
+        return rows
 
 
 def _ordered(effect: Effect | None) -> tuple[str | None, str | None, str | None, Effect | None]:

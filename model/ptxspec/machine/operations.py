@@ -24,7 +24,7 @@ from ptxspec.terms.types import TYPES
 MECHANISMS = 4
 
 
-class Machine(Protocol):
+class OperationsMachine(Protocol):
     """What these functions work on: numbers, arrays and steps."""
 
     # the CTAs that are resident at once, and the threads of each
@@ -146,9 +146,11 @@ class Machine(Protocol):
 
 #: the numbers and the arrays; each element has eight bytes
 NUMBERS = tuple(
-    name for name, type in Machine.__annotations__.items() if type == "int" and name not in ("slots", "threads")
+    name
+    for name, type in OperationsMachine.__annotations__.items()
+    if type == "int" and name not in ("slots", "threads")
 )
-ARRAYS = tuple(name for name, type in Machine.__annotations__.items() if type == "Column")
+ARRAYS = tuple(name for name, type in OperationsMachine.__annotations__.items() if type == "Column")
 
 
 def _of_words(function: Callable[[Any, Any], Any]) -> Step:
@@ -167,7 +169,7 @@ def _on_words(completes: Step) -> Step:
     return _of_words(lambda word, count: completes(kind.unpacked(word), count).packed)
 
 
-class Used(NamedTuple):
+class AsynchronousUse(NamedTuple):
     """What a kernel has to do with asynchronous operations: the completion mechanisms, the steps by which it changes records
     of them, each with the number of its mechanism, and the state spaces that operations write and read."""
 
@@ -191,15 +193,15 @@ class Used(NamedTuple):
     def steps(self) -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         """By their names here, the steps with the arrays in which the records lie that they are given. What a mechanism lacks is
         of async-groups, and never taken."""
-        page, own = contracts.asynchrony, ("operation",)
+        page, records = contracts.asynchrony, ("operation",)
         taken: dict[str, tuple[Step, tuple[str | None, ...]]] = {
-            "initiate": (page.initiate, own),
-            "footprint": (page.footprint, own),
-            "has_landed": (page.has_landed, own),
-            "land": (page.land, own),
-            "land_all": (page.land_all, own),
-            "spares_target": (page.spares_target, own),
-            "spares_source": (page.spares_source, own),
+            "initiate": (page.initiate, records),
+            "footprint": (page.footprint, records),
+            "has_landed": (page.has_landed, records),
+            "land": (page.land, records),
+            "land_all": (page.land_all, records),
+            "spares_target": (page.spares_target, records),
+            "spares_source": (page.spares_source, records),
             "draw_landing": (contracts.schedule.draw, ("draws",)),
         }
         for i in range(MECHANISMS):
@@ -235,15 +237,15 @@ class Used(NamedTuple):
 
         nodes, operations = contracts.limits.LINES + 1, contracts.limits.OPERATIONS + 1
         words = {f"completion{i}": threads * count for i, count in enumerate(self.words())}
-        own = {
+        lengths = {
             "operation": operations * len(contracts.asynchrony.Operation.fields), "line_list": 2 * LISTS,
             "node_operation": nodes, "node_next": nodes, "first_operation": threads, "last_operation": threads,
             "draws": len(contracts.schedule.draw.states[0].words),
         }  # fmt: skip
-        return {name: (own | words).get(name, operations) for name in ARRAYS}
+        return {name: (lengths | words).get(name, operations) for name in ARRAYS}
 
 
-def used(kernel: Kernel) -> Used | None:
+def asynchronous_use(kernel: Kernel) -> AsynchronousUse | None:
     """What a kernel has to do with asynchronous operations; None if nothing. Raises NotImplementedError for what neither engine
     has: more completion mechanisms than MECHANISMS, or a step of one that may break a rule."""
     effects = [e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Initiate | Advance)]
@@ -258,7 +260,7 @@ def used(kernel: Kernel) -> Used | None:
         if step.meaning.requirements:
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
-    return Used(mechanisms, advances, _reached(e.space for e in begun), _reached(e.of for e in begun))
+    return AsynchronousUse(mechanisms, advances, _reached(e.space for e in begun), _reached(e.of for e in begun))
 
 
 def _reached(names: Iterable[str]) -> tuple[str, ...]:
@@ -272,7 +274,7 @@ def extent_of(op: Op) -> tuple[int, int]:
     effect = op.plan.meaning.effect
     assert isinstance(effect, Initiate)
     known: dict[str, int] = {}
-    for type, own, operand in values_of(op):
+    for type, symbol, operand in values_of(op):
         if type is not None and isinstance(operand, tree.Number):
-            known[own.attrs[0]] = constant_bits(operand, type)
+            known[symbol.attrs[0]] = constant_bits(operand, type)
     return int(evaluate(effect.size, known)), int(evaluate(effect.align, known))

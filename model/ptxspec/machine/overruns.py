@@ -19,17 +19,17 @@ from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import (
     Block,
-    Flow,
+    FlowGraph,
     destinations,
     ending,
     registers_written,
-    returned_into,
+    result_registers,
     successors,
     values_of,
 )
 from ptxspec.machine.operations import extent_of
 from ptxspec.terms.core import integer
-from ptxspec.terms.effects import Access, Call, Initiate
+from ptxspec.terms.effects import Access, Call, Initiate, Load, Store, Update
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -39,7 +39,7 @@ MOVED = 4096
 NOMINAL_FRAME = 1 << 16
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """What a register holds, and what it would hold if the variable lay MOVED bytes further on; no variable: a constant."""
 
     value: int
@@ -47,7 +47,7 @@ class Known(NamedTuple):
     variable: str = ""
 
 
-class Reach(NamedTuple):
+class AccessedRange(NamedTuple):
     """What an instruction reaches: so many bytes at an address of a state space."""
 
     space: str
@@ -60,13 +60,18 @@ class Overruns:
     variable lies in its state space; `places` has the definitions of the module's own, whose addresses have so many bits."""
 
     def __init__(
-        self, kernel: Kernel, flow: Flow, address: Callable[[str], int], places: dict[str, Place], address_size: int
+        self,
+        kernel: Kernel,
+        flow: FlowGraph,
+        address: Callable[[str], int],
+        places: dict[str, Place],
+        address_size: int,
     ):
         self.kernel, self.flow, self.address, self.places = kernel, flow, address, places
         self.address_size = address_size
         self.layout = contracts.generic_addressing
         self.page = contracts.memory_rules
-        self.found: dict[int, str] = {}
+        self.accesses: dict[int, str] = {}
         #: the same for what asynchronous operations read
         self.sources: dict[int, str] = {}
         for number, state in self._states().items():
@@ -74,11 +79,11 @@ class Overruns:
 
     # registers -----------------------------------------------------------------------------------------------------------
 
-    def _states(self) -> dict[int, dict[str, Known]]:
+    def _states(self) -> dict[int, dict[str, KnownValue]]:
         """What is known of registers where each block begins: the addresses that are known on all ways to it. Constants are known
         within a block only, so that what is kept stays small."""
         blocks = self.flow.blocks
-        states: dict[int, dict[str, Known]] = {0: {}} if blocks else {}
+        states: dict[int, dict[str, KnownValue]] = {0: {}} if blocks else {}
         todo = [0] if blocks else []
         while todo:
             number = heappop(todo)  # in the order of the blocks, so that few are looked at twice
@@ -102,15 +107,15 @@ class Overruns:
         return isinstance(ending(self.kernel.code[block.end - 1]), Call)
 
     def _through(
-        self, block: Block, state: dict[str, Known], note: Callable[[int, Op, dict[str, Known]], None] | None
-    ) -> dict[str, Known]:
+        self, block: Block, state: dict[str, KnownValue], note: Callable[[int, Op, dict[str, KnownValue]], None] | None
+    ) -> dict[str, KnownValue]:
         """What is known after a block; `note` is told what is known before each access."""
         code = self.kernel.code
         if block.finishes is not None:
             op = code[block.finishes]
             changed = registers_written(op)
             if op.call is not None:
-                changed = [*changed, *returned_into(op), *(n for n in state if n.endswith(MODULE))]
+                changed = [*changed, *result_registers(op), *(n for n in state if n.endswith(MODULE))]
             for name in changed:
                 state.pop(name, None)
             return state
@@ -122,25 +127,25 @@ class Overruns:
                 self._write(op, state)
         return state
 
-    def _write(self, op: Op, state: dict[str, Known]) -> None:
+    def _write(self, op: Op, state: dict[str, KnownValue]) -> None:
         written = list(destinations(op))
         if not written:
             return
         inputs = None
         if op.plan.meaning.effect is None and any(self._follows(name, type) for name, type, _ in written):
             inputs = self._inputs(op, state)
-        found = [(n, self._result(t, v, n, inputs) if inputs else None) for n, t, v in written]
-        for name, known in found:
+        values = [(n, self._result(t, v, n, inputs) if inputs else None) for n, t, v in written]
+        for name, known in values:
             if known is None or (op.guard is not None and state.get(name) != known):
                 state.pop(name, None)
             else:
                 state[name] = known
 
     def _follows(self, name: str, type: Type) -> bool:
-        own = self.kernel.registers[name]
-        return own.width in self.page.FOLLOWED and not type.is_float and type.kind != "pred"
+        register = self.kernel.registers[name]
+        return register.width in self.page.FOLLOWED and not type.is_float and type.kind != "pred"
 
-    def _result(self, type: Type, term: Any, name: str, inputs: Any) -> Known | None:
+    def _result(self, type: Type, term: Any, name: str, inputs: Any) -> KnownValue | None:
         if not self._follows(name, type):
             return None
         width = self.kernel.registers[name].width
@@ -149,31 +154,31 @@ class Overruns:
         widened = contracts.type_checking.widened
         return self._value(term, inputs, lambda value: int(widened(integer(value), type, width)), width)
 
-    def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int], bits: int) -> Known | None:
+    def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int], bits: int) -> KnownValue | None:
         """A term's value, if it is known; and whether it moves with the variable, in so many bits."""
         here, moved, variable = inputs
         try:
-            one = shaped(evaluate(term, here))
-            other = shaped(evaluate(term, moved)) if variable else one
+            value = shaped(evaluate(term, here))
+            shifted = shaped(evaluate(term, moved)) if variable else value
         except (KeyError, NoChoice):
             return None
-        if one == other:
-            return Known(one, one)
-        return Known(one, other, variable) if (other - one) % (1 << bits) == MOVED else None
+        if value == shifted:
+            return KnownValue(value, value)
+        return KnownValue(value, shifted, variable) if (shifted - value) % (1 << bits) == MOVED else None
 
     # operands ------------------------------------------------------------------------------------------------------------
 
     def _inputs(
-        self, op: Op, state: dict[str, Known], wanted: set[str] | None = None
+        self, op: Op, state: dict[str, KnownValue], names: set[str] | None = None
     ) -> tuple[dict[str, int], dict[str, int], str] | None:
         """The values of a meaning's variables, or of those that are wanted: as they are, and with the program's variable moved,
         which comes third. None if one is not known."""
         here: dict[str, int] = {}
         moved: dict[str, int] = {}
         variable = ""
-        for type, own, operand in values_of(op):
-            name, width = (*own.attrs, 1)[:2]
-            if wanted is not None and name not in wanted:
+        for type, symbol, operand in values_of(op):
+            name, width = (*symbol.attrs, 1)[:2]
+            if names is not None and name not in names:
                 continue
             known = self._operand(type, operand, state, name in op.plan.meaning.specials)
             if known is None or (known.variable and variable and known.variable != variable):
@@ -182,16 +187,18 @@ class Overruns:
             here[name], moved[name] = (v & (1 << width) - 1 for v in known[:2])
         return here, moved, variable
 
-    def _operand(self, type: Type | None, operand: Any, state: dict[str, Known], implied: bool) -> Known | None:
+    def _operand(
+        self, type: Type | None, operand: Any, state: dict[str, KnownValue], implied: bool
+    ) -> KnownValue | None:
         if implied:  # what a definition asks of the CTA is its rank: as in the first of a cluster
-            return Known(0, 0)
+            return KnownValue(0, 0)
         if isinstance(operand, tree.Address):
-            base = Known(0, 0) if operand.base is None else self._operand(None, operand.base, state, False)
+            base = KnownValue(0, 0) if operand.base is None else self._operand(None, operand.base, state, False)
             bits = sum_bits(self.kernel, operand, self.address_size)
             return None if base is None else self._plus(base, operand.offset, bits)
         if isinstance(operand, tree.Number):
             value = constant_bits(operand, type) if type is not None and not type.is_float else None
-            return None if value is None else Known(value, value)
+            return None if value is None else KnownValue(value, value)
         if isinstance(operand, tree.Sum):
             base = self._operand(None, operand.base, state, False)
             return None if base is None else self._plus(base, operand.offset, self.address_size)
@@ -203,7 +210,7 @@ class Overruns:
         if place is None or place.opaque:
             return None
         start = self._start(operand.text)
-        return Known(start, start + MOVED, operand.text)
+        return KnownValue(start, start + MOVED, operand.text)
 
     def _start(self, name: str) -> int:
         place = self.kernel.places[name]
@@ -211,21 +218,25 @@ class Overruns:
 
     # accesses ------------------------------------------------------------------------------------------------------------
 
-    def _note(self, index: int, op: Op, state: dict[str, Known]) -> None:
+    def _note(self, index: int, op: Op, state: dict[str, KnownValue]) -> None:
         """Look at an access, or at both of an asynchronous operation."""
-        effect = op.plan.meaning.effect
-        if isinstance(effect, Initiate):
-            self._reach(self.found, index, op, state, Reach(effect.space, effect.to, extent_of(op)[0]))
-            read = self._inputs(op, state, set(_variables(effect.read)))
-            count = None if read is None else self._value(effect.read, read, int, 64)
-            if count is not None and count.value:
-                self._reach(self.sources, index, op, state, Reach(effect.of, effect.source, count.value))
-            return
-        assert isinstance(effect, Access)
-        self._reach(self.found, index, op, state, Reach(op.space or effect.space, effect.address, effect.bytes))
+        match op.plan.meaning.effect:
+            case Load() | Store() | Update() as access:
+                reach = AccessedRange(op.space or access.space, access.address, access.bytes)
+                self._reach(self.accesses, index, op, state, reach)
+            case Initiate() as copy:
+                self._reach(self.accesses, index, op, state, AccessedRange(copy.space, copy.to, extent_of(op)[0]))
+                read = self._inputs(op, state, set(_variables(copy.read)))
+                count = None if read is None else self._value(copy.read, read, int, 64)
+                if count is not None and count.value:
+                    self._reach(self.sources, index, op, state, AccessedRange(copy.of, copy.source, count.value))
+            case effect:
+                raise AssertionError(f"{effect} accesses nothing")
 
-    def _reach(self, found: dict[int, str], index: int, op: Op, state: dict[str, Known], reach: Reach) -> None:
-        """Note in `found` what is to be said of bytes that an instruction reaches, if they leave a variable."""
+    def _reach(
+        self, reports: dict[int, str], index: int, op: Op, state: dict[str, KnownValue], reach: AccessedRange
+    ) -> None:
+        """Note in `reports` what is to be said of bytes that an instruction reaches, if they leave a variable."""
         inputs = self._inputs(op, state, set(_variables(reach.address)))
         if inputs is None or not inputs[2]:
             return
@@ -235,25 +246,25 @@ class Overruns:
             return
         name = at.variable
         place = self.kernel.places[name]
-        own = contracts.state_spaces.OF_FRAMES if place.framed else place.space
+        variable_space = contracts.state_spaces.OF_FRAMES if place.framed else place.space
         space = reach.space.partition("::")[0]
-        if space not in (own, "generic"):
+        if space not in (variable_space, "generic"):
             return
-        base = self.layout.base(own) if space == "generic" else 0
+        base = self.layout.base(variable_space) if space == "generic" else 0
         offset = (at.value - base - self._start(name)) & (1 << bits) - 1
         offset -= offset >> (bits - 1) << bits
         size = reach.bytes
         held = self._size(name, place)
-        if abs(offset) < self.page.reach(own, base != 0) and self.page.leaves(offset, size, held):
+        if abs(offset) < self.page.reach(variable_space, base != 0) and self.page.leaves(offset, size, held):
             holds = "" if held is None else f", which has {held} bytes"
-            found[index] = (
+            reports[index] = (
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
             )
 
-    def _plus(self, base: Known, offset: int, bits: int) -> Known:
+    def _plus(self, base: KnownValue, offset: int, bits: int) -> KnownValue:
         behind = contracts.variables.behind
         value, moved = (behind(at, offset, bits) for at in (base.value, base.moved))
-        return Known(value, moved, base.variable)
+        return KnownValue(value, moved, base.variable)
 
     def _size(self, name: str, place: Place) -> int | None:
         """How many bytes a variable has; None if that is said elsewhere."""

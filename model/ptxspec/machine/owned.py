@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.errors import Violation, beside, in_bytes
+from ptxspec.machine.locking import NonReentrantLock, locked
 from ptxspec.machine.marshalling import bytes_of, check_elements, host_array, host_bytes
 from ptxspec.machine.memory import REMEMBERED, untouched
 from ptxspec.machine.pointers import Pointer
@@ -37,7 +37,7 @@ BLOCK = 12
 BUSY, KEPT = 1, 2
 
 
-class Piece(NamedTuple):
+class OwnedPiece(NamedTuple):
     """Some bytes that the caller owns: their first address, what they are called in messages, and where they are."""
 
     base: int
@@ -75,7 +75,9 @@ class Memory:
 
     def __init__(self, base: int | None = None):
         page = contracts.memory_rules
-        self.turn = Turn("a launch that uses this memory has not ended: what it calls cannot use the memory")
+        self.lock = NonReentrantLock(
+            "a launch that uses this memory has not ended: what it calls cannot use the memory"
+        )
         self._base = page.CALLERS_BASE if base is None else operator.index(base)
         least, most = contracts.generic_addressing.GLOBAL_BASE, contracts.opaque_types.MODULE_HANDLES
         if not least <= self._base < most or self._base % page.BUFFER_ALIGNMENT:
@@ -84,11 +86,11 @@ class Memory:
             )
         #: where the last piece ended: the first lies at the base
         self._end = self._base - page.BUFFER_ALIGNMENT
-        self._pieces: list[Piece] = []
-        self._freed: deque[Piece] = deque(maxlen=REMEMBERED)
+        self._pieces: list[OwnedPiece] = []
+        self._freed: deque[OwnedPiece] = deque(maxlen=REMEMBERED)
         self._count = 0
 
-    @alone
+    @locked
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
         """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Error
         messages call the piece `name`. Raises ValueError for a negative size, for an alignment that is no power of two, and if
@@ -116,13 +118,13 @@ class Memory:
         except (OSError, ValueError, OverflowError) as why:  # of mmap and of NumPy
             raise MemoryError(f"the host has no {size:,} bytes for {name or 'a piece'}: {why}") from None
         first = -int(room.__array_interface__["data"][0]) % _LINE
-        found = self._insert(start, room[first : first + size], True, name)
+        pointer = self._insert(start, room[first : first + size], True, name)
         self._end = start + size
-        return found
+        return pointer
 
     def _insert(self, base: int, data: np.ndarray, writable: bool, name: str) -> Pointer:
         """Have a piece there. Raises ValueError where it comes too close to another."""
-        piece = Piece(base, name or f"piece {self._count}", data, writable)
+        piece = OwnedPiece(base, name or f"piece {self._count}", data, writable)
         at = bisect_right(self._pieces, base, key=_base)
         for other in self._pieces[max(0, at - 1) : at + 1]:
             if base < other.base + max(other.size, 1) and other.base < base + max(len(data), 1):
@@ -131,7 +133,7 @@ class Memory:
         self._count += 1
         return Pointer(self, base)
 
-    @alone
+    @locked
     def put(self, values: Any, align: int | None = None, name: str = "") -> Pointer:
         """Allocate a piece and copy `values` into it: bytes, an array or a NumPy scalar. Raises TypeError for values whose size
         is not defined, such as an int or a list, and ValueError as `allocate` does.
@@ -141,11 +143,11 @@ class Memory:
         '000001000200'
         """
         data = bytes_of("values", values)
-        found = self._allocate(len(data), align, name)
-        self._within(found, len(data))[:] = np.frombuffer(data, np.uint8)
-        return found
+        pointer = self._allocate(len(data), align, name)
+        self._within(pointer, len(data))[:] = np.frombuffer(data, np.uint8)
+        return pointer
 
-    @alone
+    @locked
     def register(self, array: Any, name: str = "") -> Pointer:
         """Let kernels access the bytes of a host array without a copy, at their address in host memory. A read-only array can
         only be read. The memory keeps the array alive until it is freed here. Raises TypeError for a value that is no host array
@@ -155,15 +157,15 @@ class Memory:
         >>> int(memory.register(words)) == words.ctypes.data
         True
         """
-        found = host_array("array", array)
-        if found is None:
+        host = host_array("array", array)
+        if host is None:
             raise TypeError(f"an array is registered, not a value of type {array.__class__.__name__}")
-        if not (found.flags.c_contiguous or found.flags.f_contiguous):
+        if not (host.flags.c_contiguous or host.flags.f_contiguous):
             raise TypeError("the elements of an array that is registered follow one another in memory")
-        data = host_bytes(found if found.flags.c_contiguous else found.T)
-        return self._insert(int(data.__array_interface__["data"][0]), data, bool(found.flags.writeable), name)
+        data = host_bytes(host if host.flags.c_contiguous else host.T)
+        return self._insert(int(data.__array_interface__["data"][0]), data, bool(host.flags.writeable), name)
 
-    @alone
+    @locked
     def free(self, pointer: Pointer | int) -> None:
         """Free the piece whose first byte `pointer` points to. Views of the piece remain valid, and keep its bytes. Raises
         ValueError if the piece was freed already, and for any other pointer.
@@ -188,7 +190,7 @@ class Memory:
         del self._pieces[bisect_right(self._pieces, address, key=_base) - 1]
         self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
 
-    @alone
+    @locked
     def write(self, pointer: Pointer | int, values: Any) -> None:
         """Copy bytes, an array, whose elements are written in order, or a NumPy scalar to an address. Raises ValueError if the
         destination is not within one writable piece, and TypeError for values whose size is not defined, such as an int or a
@@ -203,7 +205,7 @@ class Memory:
         data = bytes_of("values", values)
         self._within(pointer, len(data), True)[:] = np.frombuffer(data, np.uint8)
 
-    @alone
+    @locked
     def read(self, pointer: Pointer | int, size: int) -> bytes:
         """A copy of `size` bytes from an address on. Raises ValueError if they are not within one piece.
 
@@ -213,7 +215,7 @@ class Memory:
         """
         return self._within(pointer, operator.index(size)).tobytes()
 
-    @alone
+    @locked
     def view(
         self, pointer: Pointer | int, dtype: DTypeLike = np.uint8, shape: int | Sequence[int] | None = None
     ) -> np.ndarray:
@@ -246,11 +248,11 @@ class Memory:
             raise ValueError(f"{pointer} points into another memory")
         return operator.index(pointer)
 
-    def _reached(self, address: int) -> Piece | None:
+    def _reached(self, address: int) -> OwnedPiece | None:
         """The piece that an address lies in, or right behind."""
         at = bisect_right(self._pieces, address, key=_base)
-        found = self._pieces[at - 1] if at else None
-        return found if found is not None and address <= found.base + found.size else None
+        piece = self._pieces[at - 1] if at else None
+        return piece if piece is not None and address <= piece.base + piece.size else None
 
     def _within(self, pointer: Pointer | int, size: int, write: bool = False) -> np.ndarray:
         """So many bytes from an address on, not a copy. Raises ValueError if they do not lie within one piece."""
@@ -265,11 +267,13 @@ class Memory:
         return piece.data[address - piece.base :][:size]
 
 
-def _base(piece: Piece) -> int:
+def _base(piece: OwnedPiece) -> int:
     return piece.base
 
 
-def violation(pieces: Iterable[Piece], freed: Iterable[Piece], address: int, size: int, write: bool) -> Violation:
+def violation(
+    pieces: Iterable[OwnedPiece], freed: Iterable[OwnedPiece], address: int, size: int, write: bool
+) -> Violation:
     """What an access to no piece, or to one that forbids it, has broken."""
     near, nearest = None, contracts.memory_rules.BUFFER_ALIGNMENT
     for piece in pieces:
@@ -287,7 +291,7 @@ def violation(pieces: Iterable[Piece], freed: Iterable[Piece], address: int, siz
     return Violation("out of bounds", near or f"{in_bytes(size)} where nothing is")
 
 
-def _blocks(piece: Piece) -> int:
+def _blocks(piece: OwnedPiece) -> int:
     """How many blocks a piece has bytes of."""
     return (piece.base + max(piece.size, 1) - 1 >> BLOCK) - (piece.base >> BLOCK) + 1
 
@@ -303,10 +307,10 @@ class Owned:
     def __init__(self, memories: Sequence[Memory]):
         self.memories = memories
         self.pieces = sorted((p for memory in memories for p in memory._pieces), key=_base)
-        for one, other in zip(self.pieces, self.pieces[1:], strict=False):
-            if one.base + max(one.size, 1) > other.base:
+        for piece, following in zip(self.pieces, self.pieces[1:], strict=False):
+            if piece.base + max(piece.size, 1) > following.base:
                 raise ValueError(
-                    f"two memories of one launch have the same addresses: {one}, {other}; give one of them another base"
+                    f"two memories of one launch have the same addresses: {piece}, {following}; give one of them another base"
                 )
         self._bases = [p.base for p in self.pieces]
         #: what machine code looks at: see COLUMNS. The first row is for what lies before all pieces
@@ -369,9 +373,9 @@ class Owned:
     def check_array(self, what: str, first: int, end: int) -> None:
         """Raise ValueError if an array that is passed, at these addresses of the host's memory, has bytes of a piece."""
         places, sizes = self.rows[1:, 3], self.rows[1:, 1]
-        found = np.flatnonzero((places < np.uint64(end)) & (places + sizes > np.uint64(first)))
-        if len(found):
-            raise ValueError(f"{what} shares memory with {self.pieces[found[0]]}: pass a pointer to that")
+        overlapping = np.flatnonzero((places < np.uint64(end)) & (places + sizes > np.uint64(first)))
+        if len(overlapping):
+            raise ValueError(f"{what} shares memory with {self.pieces[overlapping[0]]}: pass a pointer to that")
 
     @contextmanager
     def undone(self) -> Iterator[None]:
@@ -395,7 +399,7 @@ def held(memories: Iterable[Memory], args: Iterable[Any]) -> Iterator[Owned | No
     if not every:
         yield None
         return
-    with ExitStack() as turns:
+    with ExitStack() as locks:
         for _, memory in sorted(every.items()):
-            turns.enter_context(memory.turn)
+            locks.enter_context(memory.lock)
         yield Owned(list(every.values()))

@@ -12,13 +12,13 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.events import UNOBSERVED, Observed
-from ptxspec.machine.flow import Block, Flow, operand_registers, reads_clock, values_of
+from ptxspec.machine.events import UNOBSERVED, ObservedEvents
+from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment, is_of_threads
-from ptxspec.machine.operations import Used, used
+from ptxspec.machine.operations import AsynchronousUse, asynchronous_use
 from ptxspec.machine.overruns import Overruns
-from ptxspec.machine.roles import Roles
-from ptxspec.machine.special import asked
+from ptxspec.machine.special import variables_of
+from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Update, Wait
 from ptxspec.terms.exact import evaluate
@@ -31,11 +31,11 @@ WORDS = 32
 REQUEST, ANSWER = 16, 4
 
 
-class Program(NamedTuple):
+class KernelProgram(NamedTuple):
     """A kernel ready for an engine: its blocks, the addresses of its variables, and the profile that chooses."""
 
     kernel: Kernel
-    flow: Flow
+    flow: FlowGraph
     profile: Profile
     bases: dict[str, int]
     functions: dict[str, int]
@@ -43,7 +43,10 @@ class Program(NamedTuple):
     """whether it runs in clusters of more than one CTA"""
     owned: bool
     """whether it may reach memory that the caller owns"""
-    roles: Roles
+    accesses_images: bool
+    """whether it asks textures or surfaces for anything"""
+    asks_host: bool
+    """whether it asks textures, surfaces or the system for anything"""
     overruns: dict[int, str] = {}
     """the accesses that leave the variable which their address is formed from, and what is said of each"""
     spreads: bool = False
@@ -52,7 +55,7 @@ class Program(NamedTuple):
     """bytes that a resident thread takes at most"""
     sources: dict[int, str] = {}
     """the operations that read beyond the variable which their address is formed from, and what is said of each"""
-    asynchronous: Used | None = None
+    asynchronous: AsynchronousUse | None = None
     """what it has to do with asynchronous operations"""
     address_size: int = 64
     """the bits of an address"""
@@ -98,8 +101,8 @@ def program(
     owned: bool = False,
     contracts_all: bool = False,
     chosen: bool = False,
-    observed: Observed = UNOBSERVED,
-) -> Program:
+    observed: ObservedEvents = UNOBSERVED,
+) -> KernelProgram:
     kernel = linked(checked, name)
     if contracts_all:
         kernel = contracted(kernel)
@@ -107,21 +110,23 @@ def program(
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules.dynamic_part(kernel.sizes[contracts.state_spaces.SIZED_AT_LAUNCH], without_size)
     bases = {contracts.state_spaces.OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
-    ready = Program(
+    accesses_images = any(isinstance(op.plan.meaning.effect, ImageAccess) for op in kernel.code)
+    ready = KernelProgram(
         kernel,
-        Flow(kernel, chosen, observed),
+        FlowGraph(kernel, chosen, observed),
         profile,
         bases,
         function_addresses(checked),
         clustered,
         owned,
-        Roles(kernel),
+        accesses_images,
+        accesses_images or any(system_function(kernel, op) is not None for op in kernel.code),
     )
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
-        overruns=overruns.found,
+        overruns=overruns.accesses,
         sources=overruns.sources,
-        asynchronous=used(kernel),
+        asynchronous=asynchronous_use(kernel),
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
@@ -129,7 +134,7 @@ def program(
     )
 
 
-def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
+def constant_of(program: KernelProgram, type: Type | None, operand: Any) -> int | None:
     """The value of a source operand that is no register: a constant, or a variable's address. None too for what lies in the
     frame of a function, or in the CTA's part of what a cluster shares: see in_frame and in_part."""
     if isinstance(operand, tree.Number | tree.Float):
@@ -145,7 +150,7 @@ def constant_of(program: Program, type: Type | None, operand: Any) -> int | None
     return None
 
 
-def in_frame(program: Program, operand: Any) -> int | None:
+def in_frame(program: KernelProgram, operand: Any) -> int | None:
     """How far from the beginning of the frame an operand lies, if it names something there and frames move."""
     name = operand.base if isinstance(operand, tree.Sum) else operand
     if not program.kernel.functions or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
@@ -156,7 +161,7 @@ def in_frame(program: Program, operand: Any) -> int | None:
     return place.offset + (operand.offset if isinstance(operand, tree.Sum) else 0)
 
 
-def in_part(program: Program, operand: Any) -> int | None:
+def in_part(program: KernelProgram, operand: Any) -> int | None:
     """How far from the beginning of the CTA's part of shared memory an operand lies, if it names something there and CTAs have
     parts."""
     name = operand.base if isinstance(operand, tree.Sum) else operand
@@ -168,7 +173,7 @@ def in_part(program: Program, operand: Any) -> int | None:
     return program.address_of(name.text) + (operand.offset if isinstance(operand, tree.Sum) else 0)
 
 
-def call_target(program: Program, op: Op, block: Block, function: str | int) -> tuple[str, int]:
+def call_target(program: KernelProgram, op: Op, block: Block, function: str | int) -> tuple[str, int]:
     """(the function that a call reaches, the block at which it begins). Raises Violation if there is none."""
     ways: dict[str, Any] = dict(block.ways)
     if isinstance(function, str):
@@ -181,7 +186,7 @@ def call_target(program: Program, op: Op, block: Block, function: str | int) -> 
     raise Violation("call target", f"{function:#x} is the address of no function that this call may reach")
 
 
-def check_room(program: Program, stack: int, local: int) -> None:
+def check_room(program: KernelProgram, stack: int, local: int) -> None:
     """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
     page = contracts.functions
     if not page.has_room(local, stack, program.kernel.sizes[contracts.state_spaces.OF_FRAMES]):
@@ -195,29 +200,24 @@ def check_end(end: int, least: int, most: int) -> None:
         raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
 
 
-def asks_host(program: Program) -> bool:
-    """Whether a kernel asks textures, surfaces or the system for anything."""
-    return bool(program.roles.asks.any())
-
-
-def may_spread(program: Program) -> bool:
+def may_spread(program: KernelProgram) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
     clock, initiates no asynchronous operation, what it updates is one word at a time and no object, and nobody chooses whose turn
     it is."""
     code = program.kernel.code
     updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
     alone = all(e.count == 1 and e.type.width <= 64 and not e.conditions for e in updates)
-    if not alone or program.flow.chosen or asks_host(program) or program.asynchronous:
+    if not alone or program.flow.chosen or program.asks_host or program.asynchronous:
         return False
     return not any(reads_clock(op) for op in code)
 
 
-def resident(program: Program) -> int:
+def resident(program: KernelProgram) -> int:
     """How many of a kernel's threads are resident at once."""
-    return contracts.limits.resident_threads(bool(program.roles.is_image.any()), program.clustered)
+    return contracts.limits.resident_threads(program.accesses_images, program.clustered)
 
 
-def state_bytes(program: Program) -> int:
+def state_bytes(program: KernelProgram) -> int:
     """Bytes that a resident thread takes at most, as the native engine lays them out: registers, memory of its own, the stack of
     its calls, what special registers say, and its places in the lists of threads. What no thread has touched takes no memory of
     the machine."""
@@ -227,24 +227,24 @@ def state_bytes(program: Program) -> int:
     if stack_moves(kernel):
         local += kernel.sizes[contracts.state_spaces.OF_FRAMES]
     calls = contracts.functions.STACK if kernel.functions else 0
-    asked = 8 * (REQUEST + ANSWER) if asks_host(program) else 0
+    requests = 8 * (REQUEST + ANSWER) if program.asks_host else 0
     special = 8 * len(program.flow.special)
     given = 2 * 8 * more_words(program)
-    return registers + local + calls + asked + special + given + 4 * len(program.flow.blocks) + 8 * WORDS
+    return registers + local + calls + requests + special + given + 4 * len(program.flow.blocks) + 8 * WORDS
 
 
-def requested(effect: ImageAccess) -> list[Int]:
+def image_request(effect: ImageAccess) -> list[Int]:
     """What a thread gives the unit that holds the images: two handles, and the operands."""
     return [effect.image, integer(0) if effect.sampler is None else effect.sampler, *effect.operands]
 
 
-def more_words(program: Program) -> int:
+def more_words(program: KernelProgram) -> int:
     """How many values a thread gives its warp beside the first, at most."""
     effects = (op.plan.meaning.effect for op in program.kernel.code)
     return max((len(e.more) for e in effects if isinstance(e, Collective)), default=0)
 
 
-class Given(NamedTuple):
+class ArrivalOperands(NamedTuple):
     """What a thread that waits gives those that let it go on: the barrier's number, the mask or the number of threads (all bits 1
     without one), and its value."""
 
@@ -253,34 +253,34 @@ class Given(NamedTuple):
     value: Int
 
 
-def given(effect: Pause) -> Given:
+def arrival_operands(effect: Pause) -> ArrivalOperands:
     """What a thread gives where it waits."""
     none, every = integer(0), integer(-1)
     match effect:
         case Collective():
-            return Given(none, every if effect.mask is None else effect.mask, effect.value)
+            return ArrivalOperands(none, every if effect.mask is None else effect.mask, effect.value)
         case Arrive():
-            return Given(effect.barrier, every if effect.threads is None else effect.threads, none)
+            return ArrivalOperands(effect.barrier, every if effect.threads is None else effect.threads, none)
         case Wait():
-            return Given(effect.barrier, every if effect.threads is None else effect.threads, effect.value)
+            return ArrivalOperands(effect.barrier, every if effect.threads is None else effect.threads, effect.value)
         case ClusterArrive() | ClusterWait() | ImageAccess():
-            return Given(none, every, none)
+            return ArrivalOperands(none, every, none)
         case _:
             assert_never(effect)
 
 
-def fixed(program: Program, op: Op) -> tuple[int, int, int] | None:
+def constant_arrival(program: KernelProgram, op: Op) -> tuple[int, int, int] | None:
     """What every thread gives that waits at an instruction, as signed words, if that is written in the program."""
     effect = op.plan.meaning.effect
     if not isinstance(effect, Pause) or isinstance(effect, ImageAccess):
         return None
     known: dict[str, int] = {}
-    for type, own, operand in values_of(op):
+    for type, symbol, operand in values_of(op):
         value = constant_of(program, type, operand)
-        if value is not None and own.op == "var":
-            known[own.attrs[0]] = value
-    terms = given(effect)
-    if not set().union(*(asked(term) for term in terms)) <= known.keys():
+        if value is not None and symbol.op == "var":
+            known[symbol.attrs[0]] = value
+    terms = arrival_operands(effect)
+    if not set().union(*(variables_of(term) for term in terms)) <= known.keys():
         return None
     words = (evaluate(term, known) & (1 << 64) - 1 for term in terms)
     number, named, value = (word - (word >> 63 << 64) for word in words)
@@ -292,12 +292,12 @@ def stopped(effect: Stop) -> Violation:
     return Violation(effect.rule, "the thread executed this instruction")
 
 
-def check_variable(program: Program, index: int, address: int, size: int) -> None:
+def check_variable(program: KernelProgram, index: int, address: int, size: int) -> None:
     """Raise Violation if an access leaves the variable that its address is formed from."""
-    said = program.overruns.get(index)
-    if said is not None:
+    report = program.overruns.get(index)
+    if report is not None:
         check_alignment(address, size)
-        raise Violation("out of bounds", said)
+        raise Violation("out of bounds", report)
 
 
 def check_demand(rule: str, holds: bool) -> None:
@@ -311,12 +311,12 @@ def unmet(rule: str) -> Violation:
     return Violation(rule, "what the instruction asks of its operands does not hold")
 
 
-def check_source(program: Program, index: int, address: int, size: int) -> None:
+def check_source(program: KernelProgram, index: int, address: int, size: int) -> None:
     """Raise Violation if an operation reads beyond the variable that its address is formed from."""
-    said = program.sources.get(index)
-    if said is not None:
+    report = program.sources.get(index)
+    if report is not None:
         check_alignment(address, size)
-        raise Violation("out of bounds", said)
+        raise Violation("out of bounds", report)
 
 
 def check_read(read: int, size: int) -> None:

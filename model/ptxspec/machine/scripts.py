@@ -14,7 +14,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Op, sum_bits
 from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.flow import destinations, values_of
-from ptxspec.machine.program import Program, constant_of, in_frame, in_part
+from ptxspec.machine.program import KernelProgram, constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import Fencing
 from ptxspec.terms.python_code import PythonScript
@@ -26,26 +26,26 @@ PARAMETERS = ("r", "thread", "given", "choose")
 Function = Callable[[dict[str, Any], int, dict[str, Any], Any], Any]
 
 
-def runs(program: Program) -> dict[int, int]:
+def runs(program: KernelProgram) -> dict[int, int]:
     """For each instruction that only computes, or orders accesses, the instruction behind the last of those that follow it in its
     block. Each access is complete before the next, so that ordering them takes nothing."""
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     code = program.kernel.code
     for block in program.flow.blocks:
         end = block.end
         for index in reversed(range(block.start, block.end)):
             if isinstance(code[index].plan.meaning.effect, Fencing | None):
-                found[index] = end
+                ends[index] = end
             else:
                 end = index
-    return found
+    return ends
 
 
 class Scripts:
     """The functions of one program, each made when it is first asked for. `machine` reads what no register holds: it has
     `element`, `read_special`, `part` and `at`."""
 
-    def __init__(self, program: Program, machine: Any):
+    def __init__(self, program: KernelProgram, machine: Any):
         self.program, self.machine = program, machine
         self._made: dict[tuple[Any, ...], Function] = {}
 
@@ -53,16 +53,16 @@ class Scripts:
         """What gives the values of these terms of an instruction, as a tuple. `what` names them."""
         key = (index, what)
         if key not in self._made:
-            writing = Writing(self, self.program.kernel.code[index])
-            found = "".join(f"{writing.script.value(term)}, " for term in terms)
-            self._made[key] = writing.script.function(PARAMETERS, f"({found})")
+            writing = InstructionScript(self, self.program.kernel.code[index])
+            expressions = "".join(f"{writing.script.value(term)}, " for term in terms)
+            self._made[key] = writing.script.function(PARAMETERS, f"({expressions})")
         return self._made[key]
 
     def results(self, index: int) -> Function:
         """What writes the destinations of an instruction; its guard is not looked at."""
         key = (index, "results")
         if key not in self._made:
-            writing = Writing(self, self.program.kernel.code[index])
+            writing = InstructionScript(self, self.program.kernel.code[index])
             for name, value in writing.results():
                 writing.script.say(f"r[{name!r}] = {value}")
             self._made[key] = writing.script.function(PARAMETERS)
@@ -74,7 +74,7 @@ class Scripts:
         if key not in self._made:
             op = self.program.kernel.code[index]
             assert op.call is not None
-            writing = Writing(self, op)
+            writing = InstructionScript(self, op)
             self._made[key] = writing.script.function(
                 PARAMETERS, writing.operand(type, type.width, op.call.arguments[k])
             )
@@ -84,11 +84,11 @@ class Scripts:
         """What executes instructions without effects one after the other."""
         key = (start, end)
         if key not in self._made:
-            self._made[key] = Run(self, start, end).function()
+            self._made[key] = RunScript(self, start, end).function()
         return self._made[key]
 
 
-class Writing:
+class InstructionScript:
     """The script of one instruction, or of one after the other: `current` has the expressions of registers that the script has
     written already."""
 
@@ -144,11 +144,11 @@ class Writing:
         constant = constant_of(self.program, type, operand)
         if constant is not None:
             return repr(bool(constant) if type is not None and type.kind == "pred" else constant & mask)
-        own = self.program.kernel.registers.get(operand.text)
-        if own is None:
+        register_type = self.program.kernel.registers.get(operand.text)
+        if register_type is None:
             return self.special(operand.text, type, mask)
         value = self.register(operand.text)
-        return value if own.kind == "pred" or own.width <= width else f"{value} & {mask}"
+        return value if register_type.kind == "pred" or register_type.width <= width else f"{value} & {mask}"
 
     def special(self, name: str, type: Any, mask: int) -> str:
         read = f"{self.machine}.read_special({name!r}, thread)"
@@ -156,16 +156,16 @@ class Writing:
 
     def results(self) -> list[tuple[str, str]]:
         """(register, the expression of its new value) of all destinations; none is written before all are known."""
-        found = []
+        values = []
         for name, type, term in destinations(self.op):
-            own = self.program.kernel.registers[name]
-            if own.width > type.width:
-                term = self.rules.widened(term, type, own.width)
-            found.append((name, self.script.value(term)))
-        return found
+            register_type = self.program.kernel.registers[name]
+            if register_type.width > type.width:
+                term = self.rules.widened(term, type, register_type.width)
+            values.append((name, self.script.value(term)))
+        return values
 
 
-class Run(Writing):
+class RunScript(InstructionScript):
     """The script of instructions without effects. Registers are read when they are needed and written at the end."""
 
     def __init__(self, scripts: Scripts, start: int, end: int):

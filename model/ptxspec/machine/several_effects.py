@@ -15,7 +15,7 @@ from typing import Any
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Read, Written
-from ptxspec.machine.special import asked
+from ptxspec.machine.special import variables_of
 from ptxspec.terms.core import Int, Term, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.effects import Check, Effect, Load, Store, terms_of
@@ -26,20 +26,20 @@ from ptxspec.terms.vocabulary import low_bits, number, substitute
 _LANE = variable("%own", 32)
 
 
-def taken_apart(kernel: Kernel) -> Kernel:
+def split_effects(kernel: Kernel) -> Kernel:
     """The kernel with instructions of one effect each; itself, if it has no others."""
     if not any(op.plan.meaning.more for op in kernel.code):
         return kernel
-    found = copy.copy(kernel)
-    found.code, found.registers = [], dict(kernel.registers)
+    result = copy.copy(kernel)
+    result.code, result.registers = [], dict(kernel.registers)
     starts = []
     for index, op in enumerate(kernel.code):
-        starts.append(len(found.code))
-        found.code += _Parts(op, index, found.registers).ops if op.plan.meaning.more else [op]
-    starts.append(len(found.code))
-    found.labels = {name: starts[at] for name, at in kernel.labels.items()}
-    found.starts = {name: starts[at] for name, at in kernel.starts.items()}
-    return found
+        starts.append(len(result.code))
+        result.code += _Parts(op, index, result.registers).ops if op.plan.meaning.more else [op]
+    starts.append(len(result.code))
+    result.labels = {name: starts[at] for name, at in kernel.labels.items()}
+    result.starts = {name: starts[at] for name, at in kernel.starts.items()}
+    return result
 
 
 class _Parts:
@@ -62,27 +62,32 @@ class _Parts:
         else:
             known = True
         accesses: list[Load | Store] = []
-        wanted: list[Int] = []
+        outputs: list[Int] = []
         for effect in others:
-            assert isinstance(effect, Load | Store), "what follows the first effect is an access"
-            values = effect.values if isinstance(effect, Store) else ()
-            own: list[Int] = [low_bits(effect.address, 64), *values]
-            own += [number(effect.holds)] if effect.holds is not None else []
+            match effect:
+                case Load():
+                    values: tuple[Int, ...] = ()
+                case Store():
+                    values = effect.values
+                case _:
+                    raise AssertionError("what follows the first effect is an access")
+            terms: list[Int] = [low_bits(effect.address, 64), *values]
+            terms += [number(effect.holds)] if effect.holds is not None else []
             if known:
-                wanted += own
-                own = [variable(self._keep(TYPES["b64"]), 64) for _ in own]
+                outputs += terms
+                terms = [variable(self._keep(TYPES["b64"]), 64) for _ in terms]
             changed: dict[str, Any] = {}
             if effect.holds is not None:
-                changed["holds"] = low_bits(own.pop(), 1) == 1
+                changed["holds"] = low_bits(terms.pop(), 1) == 1
             if isinstance(effect, Store):
-                changed["values"] = tuple(low_bits(v, effect.type.width) for v in own[1:])
-            accesses.append(replace(effect, address=own[0], **changed))
+                changed["values"] = tuple(low_bits(v, effect.type.width) for v in terms[1:])
+            accesses.append(replace(effect, address=terms[0], **changed))
         later: dict[str, Term] = {}
         if known:
-            if any(_LANE.attrs[0] in asked(v) for r in self.meaning.results for v in r.values):
+            if any(_LANE.attrs[0] in variables_of(v) for r in self.meaning.results for v in r.values):
                 later[_LANE.attrs[0]] = low_bits(variable(self._keep(TYPES["b64"]), 64), _LANE.attrs[1])
-                wanted.append(_LANE)
-            results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, wanted, strict=True)]
+                outputs.append(_LANE)
+            results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, outputs, strict=True)]
             self.ops = [self._op(first, self.meaning.inputs, results)]
         later |= self._accessed(accesses)
         if self.meaning.results:
@@ -90,10 +95,10 @@ class _Parts:
 
     def _checked(self, first: Effect, checks: Sequence[Check]) -> list[Op]:
         """The first effect with all results, and the checks of what is known by then."""
-        own, names = self.meaning.results, [self._keep(TYPES["b64"]) for _ in checks]
+        results, names = self.meaning.results, [self._keep(TYPES["b64"]) for _ in checks]
         outcomes = [Result(TYPES["b64"], (low_bits(number(check.holds), 64),)) for check in checks]
-        meaning = Meaning(self.meaning.inputs, (*own, *outcomes), first)
-        parts = (*self.op.plan.parts, *(Written(len(own) + i) for i in range(len(names))))
+        meaning = Meaning(self.meaning.inputs, (*results, *outcomes), first)
+        parts = (*self.op.plan.parts, *(Written(len(results) + i) for i in range(len(names))))
         operands = (*self.op.operands, *map(tree.Name, names))
         ops = [self.op._replace(plan=self.op.plan._replace(meaning=meaning, parts=parts), operands=operands)]
         for check, name in zip(checks, names, strict=True):
@@ -109,15 +114,15 @@ class _Parts:
 
     def _accessed(self, accesses: Sequence[Load | Store]) -> dict[str, Term]:
         """Add the accesses; the registers that hold what was loaded, by the names that the results have for it."""
-        found: dict[str, Term] = {}
+        loaded: dict[str, Term] = {}
         for effect in accesses:
             results = []
             for i in range(effect.count if isinstance(effect, Load) else 0):
                 name = self._keep(effect.type.bits)
                 results.append((name, effect.type.bits, variable(f"%loaded{i}", effect.type.width)))
-                found[f"%loaded{len(found)}"] = variable(name, effect.type.width)
+                loaded[f"%loaded{len(loaded)}"] = variable(name, effect.type.width)
             self.ops.append(self._op(effect, (*self.meaning.inputs, *self._inputs()), results))
-        return found
+        return loaded
 
     def _inputs(self) -> list[Input]:
         return [Input(name, type, (variable(name, type.width),)) for name, type in self.kept.items()]
@@ -158,4 +163,4 @@ def _variables(meaning: Meaning) -> set[str]:
     """The variables that a meaning depends on."""
     terms = [v for r in meaning.results for v in r.values]
     terms += terms_of(meaning.effect) if meaning.effect is not None else []
-    return set().union(*map(asked, terms))
+    return set().union(*map(variables_of, terms))

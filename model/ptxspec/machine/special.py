@@ -57,19 +57,19 @@ def meaning(name: str, clustered: bool) -> Term:
     raise KeyError(name)
 
 
-def asked(term: Term) -> set[str]:
+def variables_of(term: Term) -> set[str]:
     """The variables that a term depends on."""
-    found: set[str] = set()
+    names: set[str] = set()
     todo, seen = [term], {id(term)}
     while todo:
-        one = todo.pop()
-        if one.op == "var":
-            found.add(one.attrs[0])
-        for below in one.args:
+        current = todo.pop()
+        if current.op == "var":
+            names.add(current.attrs[0])
+        for below in current.args:
             if id(below) not in seen:
                 seen.add(id(below))
                 todo.append(below)
-    return found
+    return names
 
 
 def unchanging(names: Iterable[str]) -> list[str]:
@@ -91,7 +91,7 @@ class SpecialValues:
         facts = dict(zip(FACTS, extents.facts(), strict=True))
         self._facts = facts | {"%explicit_cluster": extents.explicit_cluster}
         self._terms = {name: meaning(name, clustered) for name in names}
-        self._asks = {name: asked(term) for name, term in self._terms.items()}
+        self._asks = {name: variables_of(term) for name, term in self._terms.items()}
         self._known: dict[tuple[str, int, int], int] = {}
 
     def read(self, name: str, index: int, place: int) -> int:

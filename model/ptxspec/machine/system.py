@@ -11,7 +11,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.memory import LaunchMemory
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS, SystemFunction
 
 #: bytes of a text that are read at once, if they lie there
@@ -31,31 +31,35 @@ def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
     call = op.call
     if call is None or call.function is None or call.function in kernel.functions:
         return None
-    found = SYSTEM_FUNCTIONS.get(call.function)
+    function = SYSTEM_FUNCTIONS.get(call.function)
     formals = (*call.signature.parameters, *call.signature.returns)
-    if found is None:
+    if function is None:
         return None
     of_integers = not any(f.is_array or f.vector != 1 or f.type.is_float for f in formals)
-    takes, gives = (tuple(f.size for f in own) for own in (call.signature.parameters, call.signature.returns))
-    return found if contracts.system_functions.is_declared(found, takes, gives, of_integers) else None
+    takes, gives = (tuple(f.size for f in group) for group in (call.signature.parameters, call.signature.returns))
+    return function if contracts.system_functions.is_declared(function, takes, gives, of_integers) else None
 
 
 class System:
     """The system of one launch. `show` gets the text that threads print."""
 
     def __init__(
-        self, memory: Memory, threads: int, show: Callable[[str], object], watch: Callable[[], None] = lambda: None
+        self,
+        memory: LaunchMemory,
+        threads: int,
+        show: Callable[[str], object],
+        watch: Callable[[], None] = lambda: None,
     ):
         """`watch` is called before each thread is served, and raises an exception when the launch is to end."""
         self.memory, self.threads, self.show_text, self.watch = memory, threads, show, watch
 
-    def serve(self, function: SystemFunction, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
+    def serve(self, function: SystemFunction, threads: np.ndarray, requests: np.ndarray, answers: np.ndarray) -> None:
         """Do what `threads` ask, one after the other: both arrays have a row a word, and a column a thread. Raises
         SystemFault."""
         for thread in threads.tolist():
             self.watch()
-            asking = _Thread(self, thread)
-            words = asked[: len(function.takes), thread].tolist()
+            asking = _SystemThread(self, thread)
+            words = requests[: len(function.takes), thread].tolist()
             values = [word & (1 << 8 * size) - 1 for word, size in zip(words, function.takes, strict=True)]
             try:
                 result = function.act(asking, *values)
@@ -65,7 +69,7 @@ class System:
                 answers[0, thread] = struct.unpack("<q", ((result or 0) & (1 << 64) - 1).to_bytes(8, "little"))[0]
 
 
-class _Thread:
+class _SystemThread:
     """What a function of the system may do for a thread: see terms.registries.SystemThread."""
 
     def __init__(self, system: System, number: int):
@@ -81,16 +85,16 @@ class _Thread:
 
     def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
         longest = contracts.system_functions.LONGEST_TEXT
-        found = bytearray()
-        while most is None or len(found) < most * size:
-            piece = self._piece(address + len(found), size)
+        characters = bytearray()
+        while most is None or len(characters) < most * size:
+            piece = self._piece(address + len(characters), size)
             zero = next((at for at in range(0, len(piece), size) if not any(piece[at : at + size])), None)
-            found += piece[:zero]
-            if len(found) > longest * size:
+            characters += piece[:zero]
+            if len(characters) > longest * size:
                 self.stop("text", f"there are more than {longest:,} characters from {address:#x} on")
             if zero is not None:
                 break
-        return bytes(found if most is None else found[: most * size])
+        return bytes(characters if most is None else characters[: most * size])
 
     def _piece(self, address: int, size: int) -> bytes:
         """Some characters from an address on: as many as may be read at once, one at least."""

@@ -14,7 +14,7 @@ PART = 2
 INTERRUPTED_AFTER = 0.25
 
 
-class Share:
+class CtaShare:
     """The CTAs of a grid, of which each worker takes some batches whenever it has none left."""
 
     def __init__(self, ctas: int, slots: int, workers: int):
@@ -52,11 +52,11 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
             failed.append(error)
             stop()
 
-    others = [Other(partial(do, work)) for work in works[1:]]
-    own = iter(works[:1])
+    others = [WorkerThread(partial(do, work)) for work in works[1:]]
+    first = iter(works[:1])
     while True:
         try:
-            for work in own:
+            for work in first:
                 do(work)
             for other in others:
                 other.wait()
@@ -70,7 +70,7 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
     return sum(given)
 
 
-class Other:
+class WorkerThread:
     """A thread that does a work. `Thread.start` would wait until it runs: that is long where a processor sleeps that is to run
     it."""
 

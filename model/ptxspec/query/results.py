@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
-from ptxspec.machine.flow import Flow, ending, registers_read, registers_written, successors
+from ptxspec.machine.flow import FlowGraph, ending, registers_read, registers_written, successors
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.effects import Exit, Fencing, Return, Stop
 from ptxspec.terms.types import Type
@@ -26,7 +26,7 @@ def consumed(kernel: Kernel) -> frozenset[str]:
     if all(isinstance(op.plan.meaning.effect, Fencing | None) for op in kernel.code):
         unread, read = _after(kernel, kernel.code, set(), set())
         return frozenset(read - unread)
-    flow = Flow(kernel)
+    flow = FlowGraph(kernel)
     #: by block: the registers written so far whose value some way does not read, and those whose value some way reads
     before: dict[int, tuple[set[str], set[str]]] = {0: (set(), set())}
     waiting, ends = [0], (set[str](), set[str]())

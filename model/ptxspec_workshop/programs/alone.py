@@ -12,7 +12,7 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Place
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.leaving import Left, left
+from ptxspec.machine.leaving import LeftRegisters, left
 from ptxspec.machine.module import Module
 from ptxspec.terms.types import TYPES, Type
 from ptxspec_workshop.programs.images import ProgramImages, images_of
@@ -36,7 +36,7 @@ class ProgramOutcome(NamedTuple):
     """What a program left: the registers of each thread in order, their types, what is in memory, what was printed, and the error
     that ended the launch, if one did. Memory is then as it was."""
 
-    threads: list[Left]
+    threads: list[LeftRegisters]
     types: dict[str, Type]
     held: list[VariableContents]
     printed: str
@@ -62,7 +62,7 @@ def run(text: str, time_limit: float | None = None) -> ProgramOutcome:
         module.bind(name, thing)
     before = contents(module, images)
     printed: list[str] = []
-    threads: list[Left] = []
+    threads: list[LeftRegisters] = []
     error = None
     try:
         threads = left(module, kernel.name, printed.append, time_limit)

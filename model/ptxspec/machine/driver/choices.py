@@ -1,11 +1,11 @@
 """Turns in a launch that chooses whose turn it is: spec/machine/schedule.md."""
 
 from ptxspec.machine.driver.codes import CHOICES, CHOOSE, DRAWN, IDLE, NO_LIMIT, OUT, UNABLE
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.turns import turn, turns
 
 
-def chosen_turns(m: Machine, limit: int) -> int:
+def chosen_turns(m: DriverMachine, limit: int) -> int:
     """Let threads run, each for one block, as they are chosen, until none can, one waits or ends, or so many steps are done."""
     while m.steps < limit:
         # what a lane gave must be read before it can give something else
@@ -35,12 +35,12 @@ def chosen_turns(m: Machine, limit: int) -> int:
             code = turn_of(m, place)
         if code:
             return code
-        if m.counts[m.blocks + 1] > 0 or m.counts[m.blocks] > m.seen_to_end:
+        if m.counts[m.blocks + 1] > 0 or m.counts[m.blocks] > m.ends_noted:
             return OUT
     return OUT
 
 
-def place_of(m: Machine, thread: int) -> int:
+def place_of(m: DriverMachine, thread: int) -> int:
     """The place of a thread among those that can run, block by block; below 0 if it cannot."""
     place = 0
     for block in range(m.blocks):
@@ -52,7 +52,7 @@ def place_of(m: Machine, thread: int) -> int:
     return -1
 
 
-def turn_of(m: Machine, place: int) -> int:
+def turn_of(m: DriverMachine, place: int) -> int:
     """Give a turn to the thread at this place among those that can run."""
     block = 0
     while place >= m.counts[block]:
@@ -66,6 +66,6 @@ def turn_of(m: Machine, place: int) -> int:
         m.lists[start + i] = m.lists[start + i + 1]
     m.choices[m.noted] = thread
     m.noted = m.noted + 1
-    m.last = block
+    m.last_block = block
     m.scratch[0] = thread
     return m.threads_run(block, 1, NO_LIMIT)

@@ -1,4 +1,4 @@
-"""Why the driver comes back to the host, and how threads are held: numbers that both engines share."""
+"""Why the driver comes back to the host, and what waiters wait for: numbers that both engines share."""
 
 from ptxspec.machine.events import EventKind
 
@@ -15,12 +15,12 @@ NEW, EMPTIED, RUNNING, ASKING, ANSWERED = range(5)
 #: what the host does with the memory of CTAs before they begin: nothing, it empties it, or it fills that and the registers
 LEAVES, EMPTIES, FILLS = range(3)
 
-#: where a thread waits: nowhere, at a barrier of its CTA or of its cluster, for lanes that a mask names, for whoever comes, for
-#: all lanes of its warp, for the other warps of a group
-NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE, TOGETHER, WITH_WARPS = range(7)
-#: whom an instruction meets: the same numbers, and those that ask the host
-ASKS = 7
-#: which step found a rule broken
+#: the state of a waiter: it does not wait, or it waits at a barrier of its CTA or of its cluster, for lanes that a mask names,
+#: for whoever comes, for all lanes of its warp, or for the other warps of a group
+NOT_WAITING, CTA_BARRIER, CLUSTER_BARRIER, MASKED_GROUP, UNMASKED, ALL_LANES, WARP_GROUP = range(7)
+#: what threads wait for at an instruction: nothing or a barrier, as above, or an answer of the host, or lanes of their warp
+HOST, WARP = 7, 8
+#: the step by which a rule was broken
 CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS, MEETS, WARPS_MEET = range(6)
 
 #: who chooses whose turn it is: nobody, a seed, or a list
@@ -31,5 +31,5 @@ CHOICES = 1024
 NO_LIMIT = 1 << 62
 #: the events of which the driver tells
 ARRIVE, COMPLETE, RELEASE = (int(k) for k in (EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE))
-#: what is known of an instruction at which threads meet: nothing; what each gives; and that it is the whole CTA they meet there
+#: what is known of an arrival at an instruction: nothing; what each thread gives; and that the whole CTA takes part
 UNKNOWN, FIXED, WHOLE_CTA = range(3)

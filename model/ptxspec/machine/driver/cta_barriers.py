@@ -1,12 +1,12 @@
 """The barriers of a CTA, and the threads that wait there: steps of spec/machine/barriers.md."""
 
-from ptxspec.machine.driver.codes import ARRIVE, AT_CTA, COMPLETE, CTA_ARRIVES, RELEASE
-from ptxspec.machine.driver.places import BARRIERS, LANES, fault, hold, let_go, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.codes import ARRIVE, COMPLETE, CTA_ARRIVES, CTA_BARRIER, RELEASE
+from ptxspec.machine.driver.places import BARRIERS, LANES, begin_wait, end_wait, fault, make_ready
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.events import NO_INSTRUCTION
 
 
-def cta_arrive(m: Machine, thread: int, op: int) -> int:
+def cta_arrive(m: DriverMachine, thread: int, op: int) -> int:
     """A thread arrives at a barrier, and waits there if its instruction says so."""
     number = m.number[thread]
     named = m.named[thread]
@@ -35,9 +35,9 @@ def cta_arrive(m: Machine, thread: int, op: int) -> int:
         m.tell(ARRIVE, op, thread, number)
     if not m.in_use[place]:
         m.in_use[place] = 1
-        m.in_use_of[cta] = m.in_use_of[cta] + 1
-    if m.stays[op]:
-        hold(m, thread, AT_CTA)
+        m.barriers_in_use[cta] = m.barriers_in_use[cta] + 1
+    if m.waits[op]:
+        begin_wait(m, thread, CTA_BARRIER)
         m.link[thread] = 0
         if m.head[place]:
             m.link[m.tail[place] - 1] = thread + 1
@@ -46,7 +46,7 @@ def cta_arrive(m: Machine, thread: int, op: int) -> int:
         m.tail[place] = thread + 1
     else:
         m.passing = m.passing + 1
-        ready(m, thread)
+        make_ready(m, thread)
     if done:
         if m.observes:
             m.tell(COMPLETE, op, thread, number)
@@ -54,7 +54,7 @@ def cta_arrive(m: Machine, thread: int, op: int) -> int:
     return 0
 
 
-def cta_together(m: Machine, thread: int, op: int, count: int) -> int:
+def cta_arrive_together(m: DriverMachine, thread: int, op: int, count: int) -> int:
     """So many threads of one CTA, from this one on, come to a barrier of the whole CTA, and are all that have come there;
     whether they could be counted at once."""
     cta = thread // m.threads
@@ -65,35 +65,35 @@ def cta_together(m: Machine, thread: int, op: int, count: int) -> int:
     if not fits:
         return 0
     block = m.resume[op]
-    if not m.stays[op] or done:
+    if not m.waits[op] or done:
         begin = block * m.capacity + m.counts[block]
         for i in range(count):
             m.lists[begin + i] = thread + i
         m.counts[block] = m.counts[block] + count
     if block == m.blocks:
         m.gone[cta] = m.gone[cta] + count
-    if not m.stays[op]:
+    if not m.waits[op]:
         m.passing = m.passing + count
     elif done:
         m.released = m.released + count
     if not done:
         m.in_use[place] = 1
-        m.in_use_of[cta] = m.in_use_of[cta] + 1
-        if m.stays[op]:
+        m.barriers_in_use[cta] = m.barriers_in_use[cta] + 1
+        if m.waits[op]:
             m.head[place] = thread + 1
             m.tail[place] = thread + count
             m.waiting = m.waiting + count
             for i in range(count):
-                m.held[thread + i] = AT_CTA
+                m.wait_state[thread + i] = CTA_BARRIER
                 m.link[thread + i] = thread + i + 2
             m.link[thread + count - 1] = 0
     return 1
 
 
-def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) -> None:
+def cta_release(m: DriverMachine, cta: int, place: int, arrived: int, holding: int) -> None:
     """A barrier has completed: those that wait there go on, and learn how many arrived and for how many the predicate holds."""
     m.in_use[place] = 0
-    m.in_use_of[cta] = m.in_use_of[cta] - 1
+    m.barriers_in_use[cta] = m.barriers_in_use[cta] - 1
     following = m.head[place]
     m.head[place] = 0
     while following:
@@ -103,11 +103,11 @@ def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) ->
         m.learned_value[thread] = holding
         if m.observes:
             m.tell(RELEASE, m.waits_at[thread], thread, place - cta * BARRIERS)
-        let_go(m, thread)
-        ready(m, thread)
+        end_wait(m, thread)
+        make_ready(m, thread)
 
 
-def cta_lose(m: Machine, cta: int, in_cta: int, gone: int, alive: int) -> None:
+def cta_lose(m: DriverMachine, cta: int, in_cta: int, gone: int, alive: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone, and so many threads of its CTA alive."""
     for number in range(BARRIERS):
         place = cta * BARRIERS + number

@@ -1,12 +1,12 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
-from ptxspec.machine.driver.arrivals import arrive, ends, execute
+from ptxspec.machine.driver.arrivals import arrive, execute, note_ends
 from ptxspec.machine.driver.choices import chosen_turns
 from ptxspec.machine.driver.codes import (
     ANSWERED,
     ASK,
     ASKING,
-    AT_CTA,
+    CTA_BARRIER,
     DONE,
     EMPTIED,
     LIMIT,
@@ -18,47 +18,47 @@ from ptxspec.machine.driver.codes import (
     STUCK,
     WHOLE_CTA,
 )  # fmt: skip
-from ptxspec.machine.driver.cta_barriers import cta_together
-from ptxspec.machine.driver.places import BARRIERS, EVERYONE, LANES, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.cta_barriers import cta_arrive_together
+from ptxspec.machine.driver.places import BARRIERS, EVERYONE, LANES, make_ready
+from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.turns import turns
-from ptxspec.machine.driver.warp_collectives import go, look_at_warps
+from ptxspec.machine.driver.warp_collectives import release_resuming, release_unmasked
 
 
-def run(m: Machine) -> int:
+def run(m: DriverMachine) -> int:
     """Run until the grid is done, or the host is needed: which of the two, and for what."""
     if m.meets and m.stage == ANSWERED:
         m.stage = RUNNING
-        for i in range(m.asked):
-            ready(m, m.asking[i])
-        m.passing = m.passing + m.asked
-        code = settle(m, m.more)
+        for i in range(m.requests):
+            make_ready(m, m.requesters[i])
+        m.passing = m.passing + m.requests
+        code = release_waiters(m, m.others_can_run)
         if code:
             return code
     while True:
         if m.stage == NEW or m.stage == EMPTIED:
             if m.first >= m.until:
                 return DONE
-            code = batch(m)
+            code = begin_batch(m)
             if code:
                 return code
         if m.chooses:
-            stopped = chosen_turns(m, m.steps + budget(m))
+            status = chosen_turns(m, m.steps + budget(m))
         else:
-            stopped = turns(m, m.steps + budget(m))
-        if stopped > 0:
-            return stopped
-        if m.steps > most(m):
+            status = turns(m, m.steps + budget(m))
+        if status > 0:
+            return status
+        if m.steps > last_step(m):
             return LIMIT
-        m.extra = m.extra + m.price_of_round
-        code = look(m, stopped == OUT)
+        m.extra_cost = m.extra_cost + m.price_of_round
+        code = collect_arrivals(m, status == OUT)
         if code:
             return code
-        if m.steps + m.extra >= m.pause_at:
+        if m.steps + m.extra_cost >= m.pause_at:
             return PAUSE
 
 
-def batch(m: Machine) -> int:
+def begin_batch(m: DriverMachine) -> int:
     """Let the next CTAs begin."""
     if m.stage == NEW and m.host_empties:
         return RENEW
@@ -70,11 +70,11 @@ def batch(m: Machine) -> int:
     for i in range(m.slots):  # who has ended is asked wherever CTAs reach into one another's memory
         m.gone[i] = 0
     if m.meets:
-        forget(m)
-    m.extra = 0
-    m.begun_at = m.steps
-    m.last = m.blocks - 1
-    m.seen_to_end = 0
+        reset(m)
+    m.extra_cost = 0
+    m.batch_start = m.steps
+    m.last_block = m.blocks - 1
+    m.ends_noted = 0
     for i in range(m.blocks + 2):
         m.counts[i] = 0
     m.counts[0] = m.resident_threads
@@ -84,16 +84,16 @@ def batch(m: Machine) -> int:
     return 0
 
 
-def most(m: Machine) -> int:
+def last_step(m: DriverMachine) -> int:
     """The last step that may be taken."""
     if m.step_limit >= 0:
         return m.step_limit
-    return m.work + m.begun_at - m.extra
+    return m.work + m.batch_start - m.extra_cost
 
 
-def budget(m: Machine) -> int:
+def budget(m: DriverMachine) -> int:
     """How many steps may be taken before the next look: one more than are allowed, so that all that are may be taken."""
-    left = most(m) - m.steps + 1
+    left = last_step(m) - m.steps + 1
     if left < 1:
         return 1
     if left > m.round_length:
@@ -101,52 +101,52 @@ def budget(m: Machine) -> int:
     return left
 
 
-def look(m: Machine, more: int) -> int:
-    """Note the threads that have come to where they meet others; `more` says whether others can still run."""
+def collect_arrivals(m: DriverMachine, more: int) -> int:
+    """Let threads that have come to a barrier or a collective arrive there; `more` says whether others can still run."""
     if not m.meets:
         if not more:
             next_batch(m)
         return 0
     m.released = 0
     m.passing = 0
-    m.asked = 0
-    came = m.blocks + 1
-    start = came * m.capacity
-    count = m.counts[came]
+    m.requests = 0
+    waiters = m.blocks + 1
+    start = waiters * m.capacity
+    count = m.counts[waiters]
     i = 0
     while i < count:
         thread = m.lists[start + i]
         op = m.waits_at[thread]
-        together = 0
-        if m.whom[op] == AT_CTA:
-            together = run_of(m, start + i, count - i, thread, op)
+        arrivals = 0
+        if m.waits_for[op] == CTA_BARRIER:
+            arrivals = consecutive_arrivals(m, start + i, count - i, thread, op)
             if m.aligned[op]:
-                together = of_whole_warps(m, thread, together)
-        if together and m.fixed[op] == WHOLE_CTA and not m.observes and cta_together(m, thread, op, together):
-            m.extra = m.extra + m.price_of[op] * together
-            i += together
-        elif together:
-            for k in range(together):
-                m.extra = m.extra + m.price_of[op]
+                arrivals = in_whole_warps(m, thread, arrivals)
+        if arrivals and m.fixed[op] == WHOLE_CTA and not m.observes and cta_arrive_together(m, thread, op, arrivals):
+            m.extra_cost = m.extra_cost + m.price_of[op] * arrivals
+            i += arrivals
+        elif arrivals:
+            for k in range(arrivals):
+                m.extra_cost = m.extra_cost + m.price_of[op]
                 code = execute(m, thread + k, op)
                 if code:
                     return code
-            i += together
+            i += arrivals
         else:
-            m.extra = m.extra + m.price_of[op]
+            m.extra_cost = m.extra_cost + m.price_of[op]
             code = arrive(m, thread)
             if code:
                 return code
             i += 1
-    m.counts[came] = 0
-    if m.asked:
-        m.more = more
+    m.counts[waiters] = 0
+    if m.requests:
+        m.others_can_run = more
         m.stage = ASKING
         return ASK
-    return settle(m, more)
+    return release_waiters(m, more)
 
 
-def next_batch(m: Machine) -> None:
+def next_batch(m: DriverMachine) -> None:
     """The threads of all resident CTAs have ended."""
     m.end_batch()
     m.first = m.first + m.slots
@@ -154,7 +154,7 @@ def next_batch(m: Machine) -> None:
     m.stage = NEW
 
 
-def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
+def consecutive_arrivals(m: DriverMachine, at: int, most: int, thread: int, op: int) -> int:
     """How many threads of one CTA, with consecutive numbers, have come one after the other to this instruction."""
     left = (thread // m.threads + 1) * m.threads - thread
     if left < most:
@@ -165,7 +165,7 @@ def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
     return count
 
 
-def of_whole_warps(m: Machine, thread: int, count: int) -> int:
+def in_whole_warps(m: DriverMachine, thread: int, count: int) -> int:
     """How many of so many threads of one CTA, from this one on, are all threads of their warps that have not ended."""
     cta = thread // m.threads
     first = thread - cta * m.threads
@@ -184,30 +184,30 @@ def of_whole_warps(m: Machine, thread: int, count: int) -> int:
     return count
 
 
-def settle(m: Machine, more: int) -> int:
-    """Let those go on that may."""
+def release_waiters(m: DriverMachine, more: int) -> int:
+    """Let the waiters that are released go on."""
     if m.waiting == 0 and m.passing == 0 and m.released == 0:
         if not more:
             next_batch(m)
         return 0
-    code = ends(m)
+    code = note_ends(m)
     if code:
         return code
     others = more or m.passing > 0
-    look_at_warps(m, m.released > 0, others)
+    release_unmasked(m, m.released > 0, others)
     if m.is_stuck(m.released > 0, others, m.waiting > 0):
         return STUCK
-    go(m)
+    release_resuming(m)
     return 0
 
 
-def forget(m: Machine) -> None:
-    """Let nobody have waited, arrived or ended."""
+def reset(m: DriverMachine) -> None:
+    """Begin with no waiters, no arrivals and no ended threads."""
     m.waiting = 0
-    m.frees = 0
-    m.goes = 0
+    m.unmasked_count = 0
+    m.resuming_count = 0
     for i in range(m.slots):
-        m.in_use_of[i] = 0
+        m.barriers_in_use[i] = 0
         m.begin_cta(i, m.threads)
     for i in range(m.slots * BARRIERS):
         m.in_use[i] = 0
@@ -219,15 +219,15 @@ def forget(m: Machine) -> None:
         m.parts[i] = 0
     for i in range(warps):
         m.begin_warp(i, 0)
-        m.groups_in[i] = 0
-        m.meeting_at[i] = 0
+        m.group_count[i] = 0
+        m.aligned_at[i] = 0
         m.earliest[i] = 0
     for i in range(m.slots):
         m.begin_warp((i + 1) * m.warps_in_cta - 1, m.lacking)
     for i in range(warps * LANES):
         m.group_head[i] = 0
-        m.met[i] = 0
-        m.met_at[i] = 0
+        m.released_lanes[i] = 0
+        m.released_at[i] = 0
     for i in range(warps * m.meeting_words):
         m.meetings[i] = 0
     for i in range(warps * m.warp_meeting_words):

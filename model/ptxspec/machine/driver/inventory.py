@@ -17,26 +17,26 @@ from ptxspec.machine.driver import (
     turns,
     warp_collectives,
 )
-from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE, CHOICES
+from ptxspec.machine.driver.codes import CHOICES
 from ptxspec.machine.driver.scripted_steps import scripted
-from ptxspec.machine.roles import Roles
 from ptxspec.terms.steps import Step
 
 #: every function of the driver
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    places.put, places.ready, places.hold, places.let_go, places.fault, cta_barriers.cta_arrive,
-    cta_barriers.cta_together, cta_barriers.cta_release, cta_barriers.cta_lose, cluster_barriers.cluster_arrive,
+    places.enqueue, places.make_ready, places.begin_wait, places.end_wait, places.fault, cta_barriers.cta_arrive,
+    cta_barriers.cta_arrive_together, cta_barriers.cta_release, cta_barriers.cta_lose, cluster_barriers.cluster_arrive,
     cluster_barriers.cluster_release, cluster_barriers.cluster_lose, warp_collectives.warp_arrive,
-    warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.give_at_warp,
-    warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
-    warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.warps_together,
-    arrivals.ends, arrivals.end, turns.turns, turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of,
-    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of,
-    grid.of_whole_warps, grid.settle,
+    warp_collectives.group_place, warp_collectives.release_group, warp_collectives.resume_later,
+    warp_collectives.give_to_warp, warp_collectives.warp_lose, warp_collectives.release_unmasked, warp_collectives.warp_of,
+    warp_collectives.release_resuming, warp_collectives.release_place, arrivals.arrive, arrivals.execute,
+    arrivals.execute_together, arrivals.warps_arrive_together, arrivals.note_ends, arrivals.thread_ended, turns.turns,
+    turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.begin_batch, grid.reset,
+    grid.last_step, grid.budget, grid.collect_arrivals, grid.next_batch, grid.consecutive_arrivals, grid.in_whole_warps,
+    grid.release_waiters,
 )  # fmt: skip
 
 
-class Shape(NamedTuple):
+class MachineShape(NamedTuple):
     """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all
     of them, their clusters, and the values that a thread gives its warp beside the first, at most."""
 
@@ -49,11 +49,11 @@ class Shape(NamedTuple):
     more_words: int
 
 
-class Column(NamedTuple):
+class ArrayLayout(NamedTuple):
     """An array of the machine: bytes of an element, and how many there are."""
 
     unit: int
-    length: Callable[[Shape], int]
+    length: Callable[[MachineShape], int]
 
 
 @cache
@@ -61,7 +61,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
     """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
     one)."""
     barriers, clusters = contracts.barriers, contracts.clusters
-    warps, own = contracts.warps, contracts.threads
+    warps, threads = contracts.warps, contracts.threads
     return {
         "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
         "arrive_together": (barriers.arrive_together, ("barriers",)),
@@ -80,72 +80,57 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "leave_meeting": (warps.leave, ("meetings",)),
         "look_in_vain": (warps.look, ("patience",)),
         "members_of": (warps.members, ()),
-        "begin_cta": (own.begin, ("cta_states",)),
-        "begin_warp": (own.begin_warp, ("warp_states",)),
-        "is_stuck": (own.is_stuck, ()),
+        "begin_cta": (threads.begin, ("cta_states",)),
+        "begin_warp": (threads.begin_warp, ("warp_states",)),
+        "is_stuck": (threads.is_stuck, ()),
         "draw": (contracts.schedule.draw, ("choosing",)),
-        "end_thread": (own.end, ("warp_states", "cta_states")),
+        "end_thread": (threads.end, ("warp_states", "cta_states")),
     }
 
 
 @cache
 def rows() -> dict[str, int]:
     """How many words a record of each array has."""
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for step, arrays in steps().values():
         for port, array in zip(step.states, arrays, strict=True):
             if array is not None:
-                found[array] = len(port.words)
-    return found
+                lengths[array] = len(port.words)
+    return lengths
 
 
 @cache
-def columns() -> dict[str, Column]:
+def columns() -> dict[str, ArrayLayout]:
     """The machine's arrays, by name."""
     words, barriers, lanes_in_warp = rows(), places.BARRIERS, places.LANES
 
-    def a_thread(s: Shape) -> int:
+    def a_thread(s: MachineShape) -> int:
         return s.threads
 
-    def a_place(s: Shape) -> int:
+    def a_place(s: MachineShape) -> int:
         return s.ctas * barriers
 
-    def a_group(s: Shape) -> int:
+    def a_group(s: MachineShape) -> int:
         return s.warps * lanes_in_warp
 
-    def an_op(s: Shape) -> int:
-        return s.ops
-
-    counted: dict[str, Callable[[Shape], int]] = {
-        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_thread),
+    of_thread = (
+        "number", "named", "value", "waits_at", "link", "wait_state", "unmasked", "resuming", "requesters",
+    )  # fmt: skip
+    of_instruction = (
+        "resume", "waits_for", "waits", "reduces", "patient", "converged", "aligned", "whole", "warps", "spelling", "price_of",
+        "fixed", "fixed_number", "fixed_named", "fixed_value",
+    )  # fmt: skip
+    counted: dict[str, Callable[[MachineShape], int]] = {
+        **dict.fromkeys(of_thread, a_thread),
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.threads + lanes_in_warp),
         "words": lambda s: s.threads * s.more_words,
         "learned_words": lambda s: (s.threads + lanes_in_warp) * s.more_words,
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
-        **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
-        **dict.fromkeys(
-            (
-                "resume",
-                "whom",
-                "stays",
-                "reduces",
-                "patient",
-                "converged",
-                "aligned",
-                "whole",
-                "warps",
-                "spelling",
-                "price_of",
-                "fixed",
-                "fixed_number",
-                "fixed_named",
-                "fixed_value",
-            ),
-            an_op,
-        ),
-        **dict.fromkeys(("in_use_of", "gone"), lambda s: s.ctas),
-        **dict.fromkeys(("earliest", "groups_in", "meeting_at"), lambda s: s.warps),
+        **dict.fromkeys(("group_kind", "group_mask", "group_head", "released_lanes", "released_at"), a_group),
+        **dict.fromkeys(of_instruction, lambda s: s.ops),
+        **dict.fromkeys(("barriers_in_use", "gone"), lambda s: s.ctas),
+        **dict.fromkeys(("earliest", "group_count", "aligned_at"), lambda s: s.warps),
         "counts": lambda s: s.blocks + 2,
         "landing": lambda s: s.blocks,
         "cluster_head": lambda s: s.clusters,
@@ -162,33 +147,10 @@ def columns() -> dict[str, Column]:
         "choosing": lambda s: words["choosing"],
         "choices": lambda s: CHOICES,
     }
-    found = {name: Column(8, length) for name, length in counted.items()}
-    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.threads)
-    found["scratch"] = Column(4, a_thread)
-    return found
-
-
-def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> dict[str, list[int]]:
-    """What the machine knows of each instruction: at which block threads go on that wait there, whom they meet, and how.
-    `prices` are those of a thread that waits, of one that asks an image, and of one that asks the system."""
-    waiting, image, system = prices
-    whom = [
-        AT_CTA if cta else AT_CLUSTER if cluster else ASKS if asks else AT_PLACE
-        for cta, cluster, asks in zip(roles.of_cta, roles.of_cluster, roles.asks, strict=True)
-    ]
-    return {
-        "resume": resumes,
-        "whom": whom,
-        "stays": roles.waits.astype(int).tolist(),
-        "reduces": roles.counts.astype(int).tolist(),
-        "patient": roles.patient.astype(int).tolist(),
-        "converged": roles.converged.astype(int).tolist(),
-        "aligned": roles.aligned.astype(int).tolist(),
-        "whole": roles.whole.astype(int).tolist(),
-        "warps": roles.warps.tolist(),
-        "spelling": roles.kind.tolist(),
-        "price_of": (waiting + image * roles.is_image + system * roles.is_system).tolist(),
-    }
+    layouts = {name: ArrayLayout(8, length) for name, length in counted.items()}
+    layouts["lists"] = ArrayLayout(4, lambda s: (s.blocks + 2) * s.threads)
+    layouts["scratch"] = ArrayLayout(4, a_thread)
+    return layouts
 
 
 def scripted_step(step: Step, arrays: tuple[str | None, ...], machine: Any) -> Callable[..., Any]:
@@ -217,16 +179,16 @@ def scripted_step(step: Step, arrays: tuple[str | None, ...], machine: Any) -> C
                 where.append((array, start, length))
                 words += array[start : start + length]
                 at += 1
-        rule, *found = function(*words, *given[at:])
+        rule, *outputs = function(*words, *given[at:])
         if rule is not None:
             broken = 1 + rules.index(rule)
             return broken if alone else (broken, *[0] * results)
         at = 0
         for array, start, length in where[:changes]:
-            array[start : start + length] = found[at : at + length]
+            array[start : start + length] = outputs[at : at + length]
             at += length
         if rules:
-            return 0 if alone else (0, *found[at:])
-        return found[at] if alone else tuple(found[at:])
+            return 0 if alone else (0, *outputs[at:])
+        return outputs[at] if alone else tuple(outputs[at:])
 
     return take

@@ -1,15 +1,15 @@
 """Where threads stand and go: what all parts of the driver use."""
 
 from ptxspec import contracts
-from ptxspec.machine.driver.codes import MISUSE, NOWHERE
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.codes import MISUSE, NOT_WAITING
+from ptxspec.machine.driver.protocol import DriverMachine
 
 LANES: int = contracts.warps.LANES
 EVERYONE: int = contracts.warps.EVERYONE
 BARRIERS: int = contracts.barriers.BARRIERS
 
 
-def put(m: Machine, thread: int, block: int) -> None:
+def enqueue(m: DriverMachine, thread: int, block: int) -> None:
     """Put a thread where it goes on, or among those that have ended."""
     count = m.counts[block]
     m.lists[block * m.capacity + count] = thread
@@ -19,25 +19,25 @@ def put(m: Machine, thread: int, block: int) -> None:
         m.gone[cta] = m.gone[cta] + 1
 
 
-def ready(m: Machine, thread: int) -> None:
+def make_ready(m: DriverMachine, thread: int) -> None:
     """Let a thread go on behind the instruction at which it waits."""
-    put(m, thread, m.resume[m.waits_at[thread]])
+    enqueue(m, thread, m.resume[m.waits_at[thread]])
 
 
-def hold(m: Machine, thread: int, where: int) -> None:
+def begin_wait(m: DriverMachine, thread: int, where: int) -> None:
     """Let a thread wait."""
-    m.held[thread] = where
+    m.wait_state[thread] = where
     m.waiting = m.waiting + 1
 
 
-def let_go(m: Machine, thread: int) -> None:
+def end_wait(m: DriverMachine, thread: int) -> None:
     """A thread waits no longer."""
-    m.held[thread] = NOWHERE
+    m.wait_state[thread] = NOT_WAITING
     m.waiting = m.waiting - 1
     m.released = m.released + 1
 
 
-def fault(m: Machine, step: int, rule: int, thread: int) -> int:
+def fault(m: DriverMachine, step: int, rule: int, thread: int) -> int:
     """A thread waits against a rule, which a step has found broken."""
     m.fault_step = step
     m.fault_rule = rule

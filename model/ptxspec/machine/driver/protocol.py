@@ -16,7 +16,7 @@ class Column(Protocol):
         """Let an element have a value."""
 
 
-class Machine(Protocol):
+class DriverMachine(Protocol):
     """The machine: its numbers, its arrays (as `inventory.columns` lays them out), the steps of the pages that it takes (as
     `inventory.steps` finds them), and what an engine supplies.
 
@@ -58,11 +58,11 @@ class Machine(Protocol):
     # steps taken; what has been paid beside them in this batch; the steps when it began; the block whose threads had turns
     # last, and how many of them had one; those among the ended that have been noted
     steps: int
-    extra: int
-    begun_at: int
-    last: int
+    extra_cost: int
+    batch_start: int
+    last_block: int
     taken: int
-    seen_to_end: int
+    ends_noted: int
     # threads that wait; how many words a record of some arrays has
     waiting: int
     barrier_words: int
@@ -81,14 +81,14 @@ class Machine(Protocol):
     # values that a thread gives its warp beside the first, at most; and whether somebody is told of events
     more_words: int
     observes: int
-    # threads of this look: let go, come by without waiting, asking the host; whether others could run when they asked
+    # threads since the last turns: released, arrived without waiting, with a request to the host; whether others could run then
     released: int
     passing: int
-    asked: int
-    more: int
-    # threads that wait for whoever comes, and those that go on at the end of this look
-    frees: int
-    goes: int
+    requests: int
+    others_can_run: int
+    # waiters without a mask, and threads that resume once all arrivals are noted
+    unmasked_count: int
+    resuming_count: int
     # a thread that waits against a rule: the step and its rule, which it is, the instruction, and what it named
     fault_step: int
     fault_rule: int
@@ -98,17 +98,17 @@ class Machine(Protocol):
     fault_number: int
     fault_named: int
 
-    # a thread's: what it gives where it waits, where that is, the next of a list, how it is held, what it learned; then lists of
-    # threads
+    # a thread's: what it gives where it waits, where that is, the next waiter of a list, what it waits for, what it learned; then
+    # lists of threads
     number: Column
     named: Column
     value: Column
     waits_at: Column
     link: Column
-    held: Column
-    free: Column
-    going: Column
-    asking: Column
+    wait_state: Column
+    unmasked: Column
+    resuming: Column
+    requesters: Column
     learned_named: Column
     learned_value: Column
     words: Column
@@ -117,16 +117,16 @@ class Machine(Protocol):
     in_use: Column
     head: Column
     tail: Column
-    # a group's place in its warp: what tells it from others, its first thread; and lanes that go on at one place
+    # a group's place in its warp: what tells it from others, its first thread; and lanes that are released at one instruction
     group_kind: Column
     group_mask: Column
     group_head: Column
-    met: Column
-    met_at: Column
-    # an instruction's: see `inventory.tables` and known.py
+    released_lanes: Column
+    released_at: Column
+    # an instruction's: see kernel_tables.py
     resume: Column
-    whom: Column
-    stays: Column
+    waits_for: Column
+    waits: Column
     reduces: Column
     patient: Column
     converged: Column
@@ -141,11 +141,11 @@ class Machine(Protocol):
     fixed_value: Column
     # a CTA's: barriers in use, and threads that have ended; a warp's: the first block at which lanes go on, groups that wait, and
     # 1 more than the instruction at which lanes wait for all others, or 0
-    in_use_of: Column
+    barriers_in_use: Column
     gone: Column
     earliest: Column
-    groups_in: Column
-    meeting_at: Column
+    group_count: Column
+    aligned_at: Column
     # a block's: how many threads stand there, and which; blocks in which lanes read what others gave; a cluster's first waiting
     # thread
     counts: Column
@@ -254,6 +254,6 @@ class Machine(Protocol):
 
 
 #: the machine's numbers, in the order in which they are declared
-NUMBERS = tuple(name for name, type in Machine.__annotations__.items() if type == "int")
+NUMBERS = tuple(name for name, type in DriverMachine.__annotations__.items() if type == "int")
 #: its arrays
-ARRAYS = tuple(name for name, type in Machine.__annotations__.items() if type == "Column")
+ARRAYS = tuple(name for name, type in DriverMachine.__annotations__.items() if type == "Column")

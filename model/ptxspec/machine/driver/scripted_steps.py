@@ -25,5 +25,5 @@ def scripted(step: Step) -> Callable[..., Any]:
     requirements, terms = step.meaning
     for rule, condition in requirements:
         script.say(f"if not {script.value(condition)}: return ({rule!r},)")
-    found = "".join(f", int({script.value(term)})" for term in terms)
-    return script.function(list(names.values()), f"(None{found})")
+    outputs = "".join(f", int({script.value(term)})" for term in terms)
+    return script.function(list(names.values()), f"(None{outputs})")

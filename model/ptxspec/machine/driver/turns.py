@@ -1,14 +1,14 @@
 """Turns: which threads run next, and for how long."""
 
 from ptxspec.machine.driver.codes import IDLE, NO_LIMIT, OUT
-from ptxspec.machine.driver.places import put
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.places import enqueue
+from ptxspec.machine.driver.protocol import DriverMachine
 
 
-def turns(m: Machine, limit: int) -> int:
+def turns(m: DriverMachine, limit: int) -> int:
     """Let threads run until none can, or so many steps are done."""
     while m.steps < limit:
-        block = m.last
+        block = m.last_block
         looked = 0
         while True:
             block += 1
@@ -31,11 +31,11 @@ def turns(m: Machine, limit: int) -> int:
     return OUT
 
 
-def turn(m: Machine, block: int, limit: int) -> int:
+def turn(m: DriverMachine, block: int, limit: int) -> int:
     """Give a turn to each thread that stands at a block, as long as there are steps left."""
     count = m.counts[block]
     m.counts[block] = 0
-    m.last = block
+    m.last_block = block
     start = block * m.capacity
     for i in range(count):
         m.scratch[i] = m.lists[start + i]
@@ -43,5 +43,5 @@ def turn(m: Machine, block: int, limit: int) -> int:
     if code:
         return code
     for i in range(m.taken, count):
-        put(m, m.scratch[i], block)
+        enqueue(m, m.scratch[i], block)
     return 0

@@ -3,36 +3,36 @@
 The groups of a warp have a place each in `groups`, at most as many as the warp has lanes; one that nobody waits in is free.
 """
 
-from ptxspec.machine.driver.codes import ARRIVE, AT_PLACE, IN_GROUP, JOINS, RELEASE
-from ptxspec.machine.driver.places import LANES, fault, hold, let_go, ready
-from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.driver.codes import ARRIVE, JOINS, MASKED_GROUP, RELEASE, UNMASKED
+from ptxspec.machine.driver.places import LANES, begin_wait, end_wait, fault, make_ready
+from ptxspec.machine.driver.protocol import DriverMachine
 
 
-def warp_arrive(m: Machine, thread: int, op: int) -> int:
+def warp_arrive(m: DriverMachine, thread: int, op: int) -> int:
     """A thread comes to an instruction of its warp."""
-    give_at_warp(m, thread, op)
+    give_to_warp(m, thread, op)
     named = m.named[thread]
     if named < 0:
-        hold(m, thread, AT_PLACE)
-        m.free[m.frees] = thread
-        m.frees = m.frees + 1
+        begin_wait(m, thread, UNMASKED)
+        m.unmasked[m.unmasked_count] = thread
+        m.unmasked_count = m.unmasked_count + 1
         return 0
     cta = thread // m.threads
     in_cta = thread - cta * m.threads
     warp = cta * m.warps_in_cta + in_cta // LANES
-    place = warp_place(m, warp, m.group_of(m.spelling[op], op, m.converged[op]), named)
+    place = group_place(m, warp, m.group_of(m.spelling[op], op, m.converged[op]), named)
     rule = m.join_group(place, named, in_cta % LANES)
     if rule:
         return fault(m, JOINS, rule, thread)
-    hold(m, thread, IN_GROUP)
+    begin_wait(m, thread, MASKED_GROUP)
     m.link[thread] = m.group_head[place]
     m.group_head[place] = thread + 1
     if m.may_go(place, named, m.warp_states[warp]):
-        warp_leave(m, warp, place)
+        release_group(m, warp, place)
     return 0
 
 
-def give_at_warp(m: Machine, thread: int, op: int) -> None:
+def give_to_warp(m: DriverMachine, thread: int, op: int) -> None:
     """A thread arrives, and gives what is written in the program, if that is known."""
     if m.fixed[op]:
         m.named[thread] = m.fixed_named[op]
@@ -41,7 +41,7 @@ def give_at_warp(m: Machine, thread: int, op: int) -> None:
         m.tell(ARRIVE, op, thread, m.named[thread])
 
 
-def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
+def group_place(m: DriverMachine, warp: int, kind: int, mask: int) -> int:
     """The place of the group that these tell from others, which is new if nobody waits in it yet."""
     free = -1
     for place in range(warp * LANES, (warp + 1) * LANES):
@@ -53,88 +53,88 @@ def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
     m.group_kind[free] = kind
     m.group_mask[free] = mask
     m.groups[free] = 0
-    m.groups_in[warp] = m.groups_in[warp] + 1
+    m.group_count[warp] = m.group_count[warp] + 1
     return free
 
 
-def warp_leave(m: Machine, warp: int, place: int) -> None:
-    """The lanes of a group go on at the end of this look."""
+def release_group(m: DriverMachine, warp: int, place: int) -> None:
+    """The lanes of a group resume once all arrivals are noted."""
     following = m.group_head[place]
     m.group_head[place] = 0
-    m.groups_in[warp] = m.groups_in[warp] - 1
+    m.group_count[warp] = m.group_count[warp] - 1
     while following:
         thread = following - 1
         following = m.link[thread]
         m.learned_named[thread] = m.groups[place]
-        leave(m, thread)
+        resume_later(m, thread)
 
 
-def leave(m: Machine, thread: int) -> None:
-    """A thread goes on at the end of this look."""
-    let_go(m, thread)
-    m.going[m.goes] = thread
-    m.goes = m.goes + 1
+def resume_later(m: DriverMachine, thread: int) -> None:
+    """A thread resumes once all arrivals are noted."""
+    end_wait(m, thread)
+    m.resuming[m.resuming_count] = thread
+    m.resuming_count = m.resuming_count + 1
 
 
-def warp_lose(m: Machine, warp: int, gone: int) -> None:
+def warp_lose(m: DriverMachine, warp: int, gone: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone."""
     for place in range(warp * LANES, (warp + 1) * LANES):
         if m.group_head[place]:
             if m.may_go(place, m.group_mask[place], gone):
-                warp_leave(m, warp, place)
+                release_group(m, warp, place)
 
 
-def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
+def release_unmasked(m: DriverMachine, some_released: int, others_run: int) -> int:
     """Let those go on that wait for whoever comes, if it is time."""
-    if m.frees == 0:
-        m.look_in_vain(0, 0, some_go, others_run)
+    if m.unmasked_count == 0:
+        m.look_in_vain(0, 0, some_released, others_run)
         return 0
     impatient = 0
-    for i in range(m.frees):
-        if not m.patient[m.waits_at[m.free[i]]]:
+    for i in range(m.unmasked_count):
+        if not m.patient[m.waits_at[m.unmasked[i]]]:
             impatient = 1
-    all_go, these_go = m.look_in_vain(0, impatient, some_go, others_run)
-    if not all_go and not these_go:
+    release_all, release_impatient = m.look_in_vain(0, impatient, some_released, others_run)
+    if not release_all and not release_impatient:
         return 0
-    for i in range(m.frees):
-        thread = m.free[i]
-        if all_go or not m.patient[m.waits_at[thread]]:
-            at = m.resume[m.waits_at[thread]] + 1
+    for i in range(m.unmasked_count):
+        thread = m.unmasked[i]
+        if release_all or not m.patient[m.waits_at[thread]]:
+            block = m.resume[m.waits_at[thread]] + 1
             warp = warp_of(m, thread)
-            if m.earliest[warp] == 0 or at < m.earliest[warp]:
-                m.earliest[warp] = at
+            if m.earliest[warp] == 0 or block < m.earliest[warp]:
+                m.earliest[warp] = block
     kept = 0
-    for i in range(m.frees):
-        thread = m.free[i]
-        goes = all_go or not m.patient[m.waits_at[thread]]
-        if goes and m.resume[m.waits_at[thread]] + 1 == m.earliest[warp_of(m, thread)]:
+    for i in range(m.unmasked_count):
+        thread = m.unmasked[i]
+        released = release_all or not m.patient[m.waits_at[thread]]
+        if released and m.resume[m.waits_at[thread]] + 1 == m.earliest[warp_of(m, thread)]:
             m.learned_named[thread] = 0
-            leave(m, thread)
+            resume_later(m, thread)
         else:
-            m.free[kept] = thread
+            m.unmasked[kept] = thread
             kept += 1
-    m.frees = kept
-    for i in range(m.goes):
-        m.earliest[warp_of(m, m.going[i])] = 0
+    m.unmasked_count = kept
+    for i in range(m.resuming_count):
+        m.earliest[warp_of(m, m.resuming[i])] = 0
     return 0
 
 
-def warp_of(m: Machine, thread: int) -> int:
+def warp_of(m: DriverMachine, thread: int) -> int:
     """The number of a thread's warp among all that are resident."""
     cta = thread // m.threads
     return cta * m.warps_in_cta + (thread - cta * m.threads) // LANES
 
 
-def go(m: Machine) -> None:
+def release_resuming(m: DriverMachine) -> None:
     """Those go on that may. Each learns in the upper half of what was named which lanes of its warp go on at the same place;
     one that named none, that these are the members."""
-    for i in range(m.goes):
-        thread = m.going[i]
-        place = meeting(m, thread)
-        m.met[place] = m.met[place] | 1 << (thread % m.threads) % LANES
-    for i in range(m.goes):
-        thread = m.going[i]
-        together = m.met[meeting(m, thread)]
+    for i in range(m.resuming_count):
+        thread = m.resuming[i]
+        place = release_place(m, thread)
+        m.released_lanes[place] = m.released_lanes[place] | 1 << (thread % m.threads) % LANES
+    for i in range(m.resuming_count):
+        thread = m.resuming[i]
+        together = m.released_lanes[release_place(m, thread)]
         members = m.members_of(m.learned_named[thread], together, m.named[thread] >= 0)
         m.learned_named[thread] = members | together << 32
         m.learned_value[thread] = m.value[thread]
@@ -142,21 +142,21 @@ def go(m: Machine) -> None:
             m.learned_words[k] = m.words[k]
         if m.observes:
             m.tell(RELEASE, m.waits_at[thread], thread, m.named[thread])
-        ready(m, thread)
-    for i in range(m.goes):
-        first = warp_of(m, m.going[i]) * LANES
+        make_ready(m, thread)
+    for i in range(m.resuming_count):
+        first = warp_of(m, m.resuming[i]) * LANES
         for place in range(first, first + LANES):
-            m.met[place] = 0
-            m.met_at[place] = 0
-    m.goes = 0
+            m.released_lanes[place] = 0
+            m.released_at[place] = 0
+    m.resuming_count = 0
 
 
-def meeting(m: Machine, thread: int) -> int:
-    """The place in `met` for the lanes of a warp that go on at this thread's instruction."""
+def release_place(m: DriverMachine, thread: int) -> int:
+    """The place in `released_lanes` for the lanes of a warp that go on at this thread's instruction."""
     first = warp_of(m, thread) * LANES
     at = m.waits_at[thread] + 1
     for place in range(first, first + LANES):
-        if m.met_at[place] == at or m.met_at[place] == 0:
-            m.met_at[place] = at
+        if m.released_at[place] == at or m.released_at[place] == 0:
+            m.released_at[place] = at
             return place
     return first

@@ -10,8 +10,8 @@ of once for all kernels. What the driver, the kernel's code and the host share a
 access that fails a check ends the launch; what it broke is then found out by the rules in Python that the exact engine uses
 (`engine.py`). Machine code is kept on disk, by the digest of its text (`terms/object_code.py`).
 
-A function's text is written by parts over one `Text`, its lines so far: registers, operands, accesses, the stack, calls, edges
-between blocks. Each part is handed those that it needs; `Piece` in `threads.py` puts all together.
+A function's text is written by parts over one `FunctionText`, its lines so far: registers, operands, accesses, the stack, calls,
+edges between blocks. Each part is handed those that it needs; `TurnFunction` in `threads.py` puts all together.
 """
 
 from ptxspec.machine.native.code import LARGE, MANY_BLOCKS

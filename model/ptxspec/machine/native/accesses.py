@@ -15,7 +15,7 @@ from ptxspec.machine.counting import counter_of
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, Int, truth_variable, variable
 from ptxspec.terms.effects import Access, Load, Update
 from ptxspec.terms.lowering import Lowering
@@ -24,14 +24,14 @@ from ptxspec.terms.storage import Broke, Broken, Way
 ADDRESS = variable("%address", 64)
 
 
-class Check(Protocol):
+class EmitCheck(Protocol):
     """Goes on if a condition holds; else something is said of the address, the instruction's index, and which of its checks it
     was."""
 
     def __call__(self, condition: str, address: str, index: int, why: int | str = OWN) -> None: ...
 
 
-class Shared(Protocol):
+class SharedAccesses(Protocol):
     """Functions that accesses of a kind may call."""
 
     def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
@@ -41,7 +41,7 @@ class Shared(Protocol):
 class Accesses:
     """From an address to the host's pointer."""
 
-    def __init__(self, text: Text, check: Check, shared: Shared | None = None):
+    def __init__(self, text: FunctionText, check: EmitCheck, shared: SharedAccesses | None = None):
         self.text, self.check, self.shared = text, check, shared
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
 
@@ -98,8 +98,8 @@ class Accesses:
 
     def holds(self, condition: Bool, address: str) -> str:
         """Whether a condition on an address holds."""
-        found: str = Lowering(self.emitter, {"%address": address}).truth(condition)
-        return found
+        condition_holds: str = Lowering(self.emitter, {"%address": address}).truth(condition)
+        return condition_holds
 
 
 class EmittedStorage:

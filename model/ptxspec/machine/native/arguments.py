@@ -6,24 +6,24 @@ from typing import Any
 
 from ptxspec.language.checked import Formal, Signature
 from ptxspec.machine.call_graph import FRAME, RETURNED
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import in_frame
 
 
 class Arguments:
     """Takes arguments at a call, and results behind it."""
 
-    def __init__(self, text: Text, registers: Registers, operands: Operands):
+    def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter):
         self.text, self.registers, self.operands = text, registers, operands
         self.program, self.kernel = text.program, text.kernel
 
     def signature(self, function: str) -> Signature:
         """What a function takes and gives."""
-        found = self.kernel.functions[function].signature
-        assert found is not None  # it is no entry
-        return found
+        signature = self.kernel.functions[function].signature
+        assert signature is not None  # it is no entry
+        return signature
 
     def in_frame(self, frame: str, offset: int, size: int) -> str:
         """The pointer to so many bytes of a frame."""
@@ -68,9 +68,9 @@ class Arguments:
         value = ""
         for name in functions:
             formal = self.signature(name).returns[k]
-            own = self.registers.read(str(formal.register))
+            result = self.registers.read(str(formal.register))
             here = self.text.emitter.compare("eq", self.registers.read(RETURNED), str(self.program.functions[name]), 64)
-            value = self.text.emitter.select(here, own, value, formal.type.width) if value else own
+            value = self.text.emitter.select(here, result, value, formal.type.width) if value else result
         return value or "0"
 
     def left(self, formals: tuple[Formal, ...], frame: str, among: list[str] | None) -> list[str]:

@@ -7,10 +7,10 @@ from functools import cache
 
 from ptxspec.machine import hosts
 from ptxspec.machine.native import events
-from ptxspec.machine.native.compiling import Array, Taken, World, compiled
+from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
 from ptxspec.machine.native.context import FIELD, field_text
 from ptxspec.machine.native.layout import Layout
-from ptxspec.machine.operations import ARRAYS, Used
+from ptxspec.machine.operations import ARRAYS, AsynchronousUse
 
 #: what the functions of machine/asynchrony.py ask an engine for
 _SUPPLIED = """
@@ -46,16 +46,16 @@ def functions(layout: Layout) -> frozenset[str]:
 
 
 @cache
-def functions_of(used: Used, checked: bool, observes: bool) -> frozenset[str]:
+def functions_of(used: AsynchronousUse, checked: bool, observes: bool) -> frozenset[str]:
     """The same for a kernel that uses so much, in a launch that observes operations, or does not."""
     from ptxspec.machine import asynchrony  # with a page that few kernels need
 
-    steps = {name: Taken(*taken) for name, taken in used.steps().items()}
+    steps = {name: BoundStep(*taken) for name, taken in used.steps().items()}
     arrays = {name: Array(8) for name in ARRAYS}
     supplied = {
         "copy_bytes": 3, "clear_bytes": 2, "read_object": 1, "write_object": 2, "tell_operation": 6, "tell_bytes": 6,
     }  # fmt: skip
-    world = World(FIELD, arrays, steps, supplied, checked, {"observes_operations": int(observes)})
+    world = Environment(FIELD, arrays, steps, supplied, checked, {"observes_operations": int(observes)})
     needs = set(hosts.NEEDS)
     if observes:
         needs |= {*events.event(checked), events.OF_OPERATIONS}
@@ -63,7 +63,7 @@ def functions_of(used: Used, checked: bool, observes: bool) -> frozenset[str]:
     return frozenset({"\n".join([_SUPPLIED, text, *_advances(used, checked)]), *needs})
 
 
-def _advances(used: Used, checked: bool) -> Iterator[str]:
+def _advances(used: AsynchronousUse, checked: bool) -> Iterator[str]:
     """For each step of a completion mechanism a function `thread_advances0(context, thread, …)`: the thread takes the step, and
     its operations that are complete end."""
     for i, (number, step) in enumerate(used.advances):

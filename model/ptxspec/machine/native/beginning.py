@@ -9,7 +9,7 @@ from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
-from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
+from ptxspec.machine.special import FACTS, INDEX, PLACE, meaning, variables_of
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 
@@ -20,7 +20,7 @@ def beginning(layout: Layout, needs: set[str]) -> str:
     """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all threads there may be."""
     text = _Beginning(layout, needs)
     every = list(layout.special_offsets)
-    by_cta = [n for n in every if PLACE in asked(meaning(n, layout.program.clustered))]
+    by_cta = [n for n in every if PLACE in variables_of(meaning(n, layout.program.clustered))]
     return f"""
 define i64 @begin(ptr noalias %context) {{
 entry:
@@ -108,7 +108,7 @@ class _Beginning:
             )
         env = {fact: f"%{stem}.{fact[1:]}" for fact in FACTS} | {INDEX: f"%{stem}.index32", PLACE: f"%{stem}.place"}
         lowering = Lowering(emitter, env)
-        depends = {n: asked(meaning(n, layout.program.clustered)) for n in names}
+        depends = {n: variables_of(meaning(n, layout.program.clustered)) for n in names}
         heads = lines[:]
         lines.clear()
         outer: list[str] = []

@@ -8,34 +8,33 @@ from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.events import UNOBSERVED, EventKind
 from ptxspec.machine.flow import ending, registers_read, values_of
-from ptxspec.machine.native.calls import Calls
+from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.endings import Endings
-from ptxspec.machine.native.instructions import Acting, Computing
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.instructions import ComputationEmitter, EffectEmitter
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.system_calls import SystemCalls
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import ANSWER
-from ptxspec.machine.special import asked
+from ptxspec.machine.special import variables_of
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.effects import Collective, Fencing, ImageAccess, StackUse
+from ptxspec.terms.effects import Collective, Fencing, ImageAccess, StackUse, Wait
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 
 
-class Landings:
+class ResultEmitter:
     """What a thread gets where it goes on that has waited, or has called a function."""
 
-    def __init__(self, text: Text, registers: Registers, operands: Operands, calls: Calls, system: SystemCalls):
+    def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter, calls: CallEmitter):
         self.text, self.registers, self.operands = text, registers, operands
-        self.calls, self.system = calls, system
+        self.calls = calls
 
     def write(self, index: int) -> None:
         """Give a thread the results of an instruction."""
         op = self.text.kernel.code[index]
         if system_function(self.text.kernel, op):
-            self.system.take_answer(op)
+            self.calls.take_answer(op)
         elif op.call is not None:
             self.calls.come_back(op, index)
         else:
@@ -46,14 +45,17 @@ class Landings:
     def _learned(self, op: Op) -> dict[str, str]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
         text, e, effect = self.text, self.text.emitter, op.plan.meaning.effect
-        if isinstance(effect, ImageAccess):
-            return {f"%answer{i}": e.emit(f"load i64, ptr {text.asked_at('answer', i)}") for i in range(ANSWER)}
-        if isinstance(effect, Collective):
-            return self._of_warp(op, effect)
-        return {
-            "%arrived": e.truncate(self._word("named", "%thread"), 64, 32),
-            "%holding": e.truncate(self._word("value", "%thread"), 64, 32),
-        }
+        match effect:
+            case ImageAccess():
+                return {f"%answer{i}": e.emit(f"load i64, ptr {text.request_at('answer', i)}") for i in range(ANSWER)}
+            case Collective():
+                return self._of_warp(op, effect)
+            case Wait():
+                return {
+                    "%arrived": e.truncate(self._word("named", "%thread"), 64, 32),
+                    "%holding": e.truncate(self._word("value", "%thread"), 64, 32),
+                }
+        raise AssertionError(f"no thread learns anything of {effect}")
 
     def _of_warp(self, op: Op, effect: Collective) -> dict[str, str]:
         """The lanes that go on, and what each lane of the warp gave."""
@@ -63,17 +65,17 @@ class Landings:
         env["%at_once"] = e.truncate(e.binary("lshr", both, "32", 64), 64, 32)
         in_cta = e.binary("sub", "%thread", e.binary("mul", "%slot", "%threads", 64), 64)
         lanes = LANES * effect.warps
-        own = e.binary("and", in_cta, str(lanes - 1), 64)
-        first = e.binary("sub", "%thread", own, 64)
-        env["%own"] = e.truncate(own, 64, 32)
-        wanted = set().union(*(asked(v) for result in op.plan.meaning.results for v in result.values))
+        lane_index = e.binary("and", in_cta, str(lanes - 1), 64)
+        first = e.binary("sub", "%thread", lane_index, 64)
+        env["%own"] = e.truncate(lane_index, 64, 32)
+        needed = set().union(*(variables_of(v) for result in op.plan.meaning.results for v in result.values))
         for i in range(lanes):
             lane = e.binary("add", first, str(i), 64)
             name, *more = lane_words(i, 1 + len(effect.more))
-            if name in wanted:
+            if name in needed:
                 env[name] = self._word("value", lane)
             for k, another in enumerate(more):
-                if another in wanted:
+                if another in needed:
                     env[another] = e.emit(f"load i64, ptr {self.text.more_at('learned_words', lane, k)}")
         return env
 
@@ -86,11 +88,11 @@ class Blocks:
 
     def __init__(
         self,
-        text: Text,
+        text: FunctionText,
         registers: Registers,
-        computing: Computing,
-        acting: Acting,
-        landings: Landings,
+        computing: ComputationEmitter,
+        acting: EffectEmitter,
+        landings: ResultEmitter,
         endings: Endings,
     ):
         self.text, self.registers = text, registers

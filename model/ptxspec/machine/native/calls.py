@@ -1,4 +1,4 @@
-"""Calls: ways from one function into another and back, and the frames of functions."""
+"""Calls: ways from one function into another and back, the frames of functions, and calls of the system."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from ptxspec.machine.call_graph import (
     DEPTH,
     ENDS,
     FRAME,
+    call_results,
     calls,
-    frame_size,
     kept_bytes,
     passed_beyond,
-    returned,
     slots,
     stack_moves,
     way_back_bytes,
@@ -26,7 +25,7 @@ from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import END, SIZE, Stack
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import Call
 from ptxspec.terms.lowering import Lowering
@@ -45,7 +44,7 @@ class Callee(NamedTuple):
     among: tuple[str, ...] = ()
 
 
-class Opened(NamedTuple):
+class OpenedFrame(NamedTuple):
     """A new frame: where it begins, what of the thread's stack is in use then, where the frame ends, and the bytes behind what
     the function itself has."""
 
@@ -55,10 +54,10 @@ class Opened(NamedTuple):
     beyond: int
 
 
-class Calls:
+class CallEmitter:
     """Opens a frame, and closes it."""
 
-    def __init__(self, text: Text, registers: Registers, stack: Stack, arguments: Arguments, edges: Edges):
+    def __init__(self, text: FunctionText, registers: Registers, stack: Stack, arguments: Arguments, edges: Edges):
         self.text, self.registers, self.stack = text, registers, stack
         self.arguments, self.edges = arguments, edges
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
@@ -80,7 +79,7 @@ class Calls:
 
     def own_size(self, index: int) -> int:
         """The bytes of the frame of the function in which an instruction stands."""
-        return frame_size(self.kernel.functions[self.program.flow.function_of(index)])
+        return self.kernel.functions[self.program.flow.function_of(index)].frame_size
 
     def way_back(self) -> str:
         """The block that the thread returns to."""
@@ -129,13 +128,13 @@ class Calls:
         kernel, call, effect = self.kernel, op.call, op.plan.meaning.effect
         assert call is not None and isinstance(effect, Call)
         ways = {str(name): str(way) for name, way in self.text.block.ways}
-        sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
+        sizes = {name: str(kernel.functions[name].frame_size) for name in ways}
         if call.function is None:
             assert isinstance(effect.function, Int)
             address = lowering.low(effect.function, 64)
             known = [(self.program.functions[n], way, sizes[n]) for n, way in ways.items()]
-            begins, size, found = self._among(address, known)
-            self.text.check(found, address, index)
+            begins, size, exists = self._among(address, known)
+            self.text.check(exists, address, index)
             return Callee(begins, size, call.signature.parameters, address, tuple(ways))
         if call.function not in ways:
             return None
@@ -145,29 +144,29 @@ class Calls:
     def _among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
         """What stands beside `value` in a list, and whether it is there."""
         e = self.emitter
-        first = second = "0"
-        found = "false"
-        for number, one, two in ways:
+        begins = size = "0"
+        exists = "false"
+        for number, way, length in ways:
             here = e.compare("eq", value, str(number), 64)
-            first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
-            found = e.logic("or", found, here)
-        return first, second, found
+            begins, size = e.select(here, way, begins, 64), e.select(here, length, size, 64)
+            exists = e.logic("or", exists, here)
+        return begins, size, exists
 
-    def _open(self, op: Op, index: int, callee: Callee, saved: list[str]) -> Opened:
+    def _open(self, op: Op, index: int, callee: Callee, saved: list[str]) -> OpenedFrame:
         """Where the frame of a call begins, for which there must be room."""
         assert op.call is not None
         e = self.emitter
-        own = self.own_size(index)
-        self.trust_frame(self.registers.read(FRAME), own)
+        caller_size = self.own_size(index)
+        self.trust_frame(self.registers.read(FRAME), caller_size)
         self.trust_depth(self.registers.read(DEPTH))
         beyond = passed_beyond(self.kernel, op.call)
         given = {"%frame": self.registers.read(FRAME), "%end": self.registers.read(ENDS) if self.moves else "0"}
-        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, own, END, self.moves), 64)
+        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, caller_size, END, self.moves), 64)
         used = e.binary("add", self.registers.read(DEPTH), str(kept_bytes(self.kernel, saved)), 64)
         sized = {"%frame": frame, "%size": callee.size}
         end = Lowering(e, sized).low(self.page.end_of_frame(FRAME_AT, SIZE, beyond), 64)
         self.text.check(self.stack.has_room({"%end": end}, END, used), "0", index, ROOM)
-        return Opened(frame, used, end, beyond)
+        return OpenedFrame(frame, used, end, beyond)
 
     def _save(self, saved: list[str], used: str) -> None:
         """Put registers on the stack, and over them the block that the return goes to."""
@@ -186,7 +185,7 @@ class Calls:
         """Close the frame of the function that was called, and take its results."""
         e, kernel, call, registers = self.emitter, self.kernel, op.call, self.registers
         assert call is not None
-        formals = returned(kernel, call)
+        formals = call_results(kernel, call)
         frame, used = registers.read(FRAME), registers.read(DEPTH)
         saved = self.program.flow.saved(index)
         kept = kept_bytes(kernel, saved)
@@ -196,13 +195,13 @@ class Calls:
         results = self.arguments.left(formals, frame, calls(kernel, op) if call.function is None else None)
         ended = registers.read(ENDS) if self.moves else ""
         self._restore(saved, used)
-        own = self._close(frame, ended, index)
-        self.trust_frame(own, self.own_size(index))
-        registers.put(FRAME, own)
+        caller_frame = self._close(frame, ended, index)
+        self.trust_frame(caller_frame, self.own_size(index))
+        registers.put(FRAME, caller_frame)
         registers.put(DEPTH, e.binary("sub", used, str(kept), 64))
         for operand, result, formal in zip(call.results, results, formals, strict=True):
             assert isinstance(operand, tree.Name)
-            self.arguments.give(operand.text, result, formal, own)
+            self.arguments.give(operand.text, result, formal, caller_frame)
 
     def _restore(self, saved: list[str], used: str) -> None:
         """Take registers from the stack."""
@@ -220,10 +219,44 @@ class Calls:
                 0, self.own_size(index), 0, False
             )  # wherever the caller's lies: a claim of the page
             return self.emitter.binary("sub", frame, str(apart), 64)
-        own = self.registers.read(FRAME)
+        caller = self.registers.read(FRAME)
         self.registers.put(BEGINS, self.registers.read(BEGINS))
         self.registers.put(ENDS, self.registers.read(ENDS))
         self.text.trust_at_most("the end of the stack", ended, self.text.frames_size)
         self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
         self.stack.cut(self.registers.read(ENDS), ended)
-        return own
+        return caller
+
+    # the system -------------------------------------------------------------------------------------------------------
+
+    def ask_system(self, op: Op) -> None:
+        """Give the system what it is asked with."""
+        assert op.call is not None
+        text = self.text
+        for i, (operand, formal) in enumerate(zip(op.call.arguments, op.call.signature.parameters, strict=True)):
+            value, is_pointer = self.arguments.passed(operand, formal)
+            bits = 8 * formal.size
+            if is_pointer:
+                loaded = f"%given{i}_{len(text.lines)}"
+                text.lines.append(f"  {loaded} = load i{bits}, ptr {value}")
+                value = loaded
+            word = value if bits == 64 else text.emitter.extend(value, bits, 64, False)
+            text.lines.append(f"  store i64 {word}, ptr {text.request_at('request', i)}")
+
+    def take_answer(self, op: Op) -> None:
+        """Take the result of a function of the system."""
+        assert op.call is not None
+        text = self.text
+        for operand, formal in zip(op.call.results, op.call.signature.returns, strict=True):
+            assert isinstance(operand, tree.Name)
+            name, bits = operand.text, 8 * formal.size
+            if name == "_":
+                continue
+            word = text.emitter.emit(f"load i64, ptr {text.request_at('answer', 0)}")
+            value = word if bits == 64 else text.emitter.truncate(word, 64, bits)
+            if name in text.kernel.registers:
+                self.registers.set(name, value)
+            else:
+                offset = text.kernel.places[name].offset
+                at = self.arguments.in_frame(self.registers.read(FRAME), offset, formal.size)
+                text.lines.append(f"  store i{bits} {value}, ptr {at}")

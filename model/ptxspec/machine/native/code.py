@@ -12,12 +12,12 @@ from ptxspec.machine.driver.codes import IN_TURNS
 from ptxspec.machine.native import events
 from ptxspec.machine.native.asynchrony import ending
 from ptxspec.machine.native.beginning import beginning
-from ptxspec.machine.native.compiling import Array, Taken, World, compiled
+from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
 from ptxspec.machine.native.context import FIELD
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
-from ptxspec.machine.native.outlined import Outlined
-from ptxspec.machine.native.threads import OF_ONE, Piece, of_several, turns_text
+from ptxspec.machine.native.outlined import OutlinedFunctions
+from ptxspec.machine.native.threads import OF_ONE, TurnFunction, of_several, turns_text
 from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
 
 #: from so many blocks or instructions on, code that is made soon is worth more than code that is fast
@@ -69,7 +69,7 @@ class Code:
         if sum(b.end - b.start for b in self.layout.program.flow.blocks) > LARGE:
             return None
         self.layout.divide([range(self.count)])
-        piece = Piece(self.layout, 0, range(self.count), needs).function(LARGE)
+        piece = TurnFunction(self.layout, 0, range(self.count), needs).function(LARGE)
         if piece is None or piece.count("\n") > LARGE:
             return None
         loops = narrow_texts(self.layout, needs)
@@ -78,7 +78,7 @@ class Code:
 
     def _pieces(self) -> None:
         """Compile a large kernel piece by piece."""
-        outlined = Outlined(self.layout)
+        outlined = OutlinedFunctions(self.layout)
         shared: dict[str, int] = {}
         addresses: list[int] = []
         ranges = list(self._ranges())
@@ -86,7 +86,7 @@ class Code:
         for number, members in enumerate(ranges):
             self.watch()
             needs: set[str] = set()
-            text = Piece(self.layout, number, members, needs, outlined).function()
+            text = TurnFunction(self.layout, number, members, needs, outlined).function()
             assert text is not None
             for name, body, needed in outlined.take():
                 shared[name] = self._library(body, needed, QUICK).address(name[1:])
@@ -120,11 +120,11 @@ def _by_a_table(text: str) -> tuple[str, list[str]]:
     places: dict[str, int] = {}
     calls = 0
 
-    def call(found: re.Match[str]) -> str:
+    def call(match: re.Match[str]) -> str:
         nonlocal calls
         calls += 1
-        at = places.setdefault(found[2], len(places))
-        return f"  %outlined{calls} = load ptr, ptr getelementptr (i64, ptr @outlined, i64 {at})\n{found[1]}%outlined{calls}"
+        at = places.setdefault(match[2], len(places))
+        return f"  %outlined{calls} = load ptr, ptr getelementptr (i64, ptr @outlined, i64 {at})\n{match[1]}%outlined{calls}"
 
     text = _OUTLINED.sub(call, text)
     return f"@outlined = global [{len(places)} x i64] zeroinitializer\n{text}", list(places)
@@ -136,10 +136,10 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool) -> Library:
     whose turn it is, or do not, and in which its events are observed, or are not: `drive(context)`."""
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
     arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
-    steps = {name: Taken(*taken) for name, taken in inventory.steps().items()}
+    steps = {name: BoundStep(*taken) for name, taken in inventory.steps().items()}
     known = {"meets": int(meets), "observes": int(observes)} | ({} if chosen else {"chooses": IN_TURNS})
     supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
-    world = World(fields, arrays, steps, supplied, checked, known)
+    world = Environment(fields, arrays, steps, supplied, checked, known)
     needs = set(hosts.NEEDS)
     if observes:
         needs |= {*events.event(checked), events.OF_DRIVER}

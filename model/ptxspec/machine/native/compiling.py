@@ -28,7 +28,7 @@ class Array(NamedTuple):
     unit: int
 
 
-class Taken(NamedTuple):
+class BoundStep(NamedTuple):
     """A step of a page, and for each record that it is given the array in which records of that kind lie; None where the fields
     are given one by one."""
 
@@ -41,13 +41,13 @@ class Taken(NamedTuple):
         return bool(self.step.meaning.requirements) + len(self.step.results)
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     """What the functions may speak of: fields of the context by name, arrays among them, steps, and supplied functions with how
     many numbers each is given."""
 
     fields: Mapping[str, int]
     arrays: Mapping[str, Array]
-    steps: Mapping[str, Taken]
+    steps: Mapping[str, BoundStep]
     supplied: Mapping[str, int]
     checked: bool
     known: Mapping[str, int] = {}
@@ -61,7 +61,7 @@ _BINARY = {
 _COMPARED = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}
 
 
-def compiled(functions: Sequence[Callable[..., Any]], world: World, needs: set[str]) -> str:
+def compiled(functions: Sequence[Callable[..., Any]], world: Environment, needs: set[str]) -> str:
     """LLVM text of these functions, each a `define internal i64 @name(ptr %context, …)`, and of the steps that they take."""
     names = {f.__name__: len(inspect.signature(f).parameters) for f in functions}
     texts = [_Function(f, names, world).text() for f in functions]
@@ -71,7 +71,7 @@ def compiled(functions: Sequence[Callable[..., Any]], world: World, needs: set[s
 class _Function:
     """The text of one function. Local variables lie in memory of their own, which LLVM makes registers of."""
 
-    def __init__(self, function: Callable[..., Any], functions: Mapping[str, int], world: World):
+    def __init__(self, function: Callable[..., Any], functions: Mapping[str, int], world: Environment):
         assert isinstance(function, FunctionType)
         self.name, self.functions, self.world = function.__name__, functions, world
         self.constants = function.__globals__
@@ -302,8 +302,8 @@ class _Function:
                 return self.call(node)
             case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 return self.emit(f"zext i1 {self.truth(node)} to i64")
-            case ast.IfExp(test=test, body=one, orelse=other):
-                return self.either(test, one, other)
+            case ast.IfExp(test=test, body=first, orelse=second):
+                return self.either(test, first, second)
             case _:
                 raise self.refuse(node, ast.unparse(node))
 
@@ -312,15 +312,15 @@ class _Function:
             raise self.refuse(node, type(op).__name__)
         return self.emit(f"{_BINARY[type(op)]} i64 {left}, {right}")
 
-    def either(self, test: ast.expr, one: ast.expr, other: ast.expr) -> str:
+    def either(self, test: ast.expr, first: ast.expr, second: ast.expr) -> str:
         kept = self.local(f"either{self.label('')}")
-        self.choose_value(self.truth(test), kept, lambda: self.value(one), lambda: self.value(other))
+        self.choose_value(self.truth(test), kept, lambda: self.value(first), lambda: self.value(second))
         return self.emit(f"load i64, ptr {kept}")
 
-    def choose_value(self, condition: str, kept: str, one: Callable[[], str], other: Callable[[], str]) -> None:
+    def choose_value(self, condition: str, kept: str, first: Callable[[], str], second: Callable[[], str]) -> None:
         yes, no, end = self.label("yes"), self.label("no"), self.label("end")
         self.say(f"br i1 {condition}, label %{yes}, label %{no}")
-        for label, value in ((yes, one), (no, other)):
+        for label, value in ((yes, first), (no, second)):
             self.lines.append(f"{label}:")
             self.open = True
             self.say(f"store i64 {value()}, ptr {kept}")
@@ -394,11 +394,11 @@ class _Function:
         given += [f"i64 {self.value(v)}" for v in values]
         results = 1 + len(taken.step.results)
         kind = "{" + ", ".join(["i64"] * results) + "}"
-        found = self.emit(f"call {kind} @step_{node.func.attr}({', '.join(given)})")
-        return [self.emit(f"extractvalue {kind} {found}, {i}") for i in range(results - count, results)]
+        outputs = self.emit(f"call {kind} @step_{node.func.attr}({', '.join(given)})")
+        return [self.emit(f"extractvalue {kind} {outputs}, {i}") for i in range(results - count, results)]
 
 
-def _step(name: str, taken: Taken, world: World, needs: set[str]) -> str:
+def _step(name: str, taken: BoundStep, world: Environment, needs: set[str]) -> str:
     """The function of a step: pointers to records, or their fields, and operands; it changes the records in place."""
     step = taken.step
     lines: list[str] = []
@@ -410,11 +410,11 @@ def _step(name: str, taken: Taken, world: World, needs: set[str]) -> str:
             parameters.append(f"ptr noalias %row{k}")
         for place, (word, type) in enumerate(port.words.items()):
             if array is None:
-                own = f"%field{k}.{place}"
-                parameters.append(f"i64 {own}")
+                field = f"%field{k}.{place}"
+                parameters.append(f"i64 {field}")
             else:
-                own = emitter.emit(f"load i64, ptr {emitter.emit(f'getelementptr i64, ptr %row{k}, i64 {place}')}")
-            env[word] = own if type.width == 64 else emitter.truncate(own, 64, type.width)
+                field = emitter.emit(f"load i64, ptr {emitter.emit(f'getelementptr i64, ptr %row{k}, i64 {place}')}")
+            env[word] = field if type.width == 64 else emitter.truncate(field, 64, type.width)
     for k, port in enumerate(step.operands):
         parameters.append(f"i64 %operand{k}")
         env[port.name] = (
@@ -426,13 +426,13 @@ def _step(name: str, taken: Taken, world: World, needs: set[str]) -> str:
     for k, (_, condition) in enumerate(requirements):
         lines.append(f"  br i1 {lowering.truth(condition)}, label %kept{k}, label %broken{k}\nkept{k}:")
     words = [(word, type) for port in step.outputs for word, type in port.words.items()]
-    found = [word_of(emitter, lowering, term, type) for term, (_, type) in zip(terms, words, strict=True)]
+    outputs = [word_of(emitter, lowering, term, type) for term, (_, type) in zip(terms, words, strict=True)]
     for k, port in enumerate(step.states[: step.changes]):
         for place in range(len(port.words)):
             cell = emitter.emit(f"getelementptr i64, ptr %row{k}, i64 {place}")
-            lines.append(f"  store i64 {found.pop(0)}, ptr {cell}")
+            lines.append(f"  store i64 {outputs.pop(0)}, ptr {cell}")
     value = f"insertvalue {kind} undef, i64 0, 0"
-    for k, word in enumerate(found):
+    for k, word in enumerate(outputs):
         value = f"insertvalue {kind} {emitter.emit(value)}, i64 {word}, {k + 1}"
     lines.append(f"  ret {kind} {emitter.emit(value)}")
     for k in range(len(requirements)):

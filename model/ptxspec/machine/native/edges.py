@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptxspec import contracts
-from ptxspec.machine.flow import onward
+from ptxspec.machine.flow import turn_successors
 from ptxspec.machine.native.registers import IN_ROWS, Registers, Rows
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, integer, truth, truth_variable, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -17,7 +17,7 @@ from ptxspec.terms.vocabulary import FALSE, TRUE
 TAKEN, MOST = variable("%taken", 64), variable("%most", 64)
 
 
-def ends_turn(text: Text, to: int) -> Bool:
+def ends_turn(text: FunctionText, to: int) -> Bool:
     """Whether a turn ends where its thread goes from the block that is being written to another one."""
     if text.flow.chosen:
         return TRUE
@@ -29,7 +29,7 @@ class Edges:
     """The edges of those blocks of a kernel that are written into one function. A register that a block reads lies in its row
     where the thread comes from outside, and has to be there where it leaves."""
 
-    def __init__(self, text: Text, registers: Registers, rows: Rows, members: range):
+    def __init__(self, text: FunctionText, registers: Registers, rows: Rows, members: range):
         self.text, self.registers, self.rows = text, registers, rows
         #: the blocks of the function; threads gather at narrow loops for turns of their own
         self.members = [block for block in members if block not in text.flow.narrow]
@@ -42,18 +42,18 @@ class Edges:
     def _changes(self) -> dict[int, set[str]]:
         """For each block the registers that may have changed since the thread's turn began, where it comes to the block."""
         writes, flow, kernel = self.text.layout.writes, self.text.flow, self.text.kernel
-        found: dict[int, set[str]] = {b: set() for b in self.members}
+        changed: dict[int, set[str]] = {b: set() for b in self.members}
         todo = list(self.members)
         while todo:
             block = todo.pop(0)
-            out = found[block] | writes[block]
-            for to in onward(flow.blocks[block], kernel):
-                known = found.setdefault(to, set())
+            out = changed[block] | writes[block]
+            for to in turn_successors(flow.blocks[block], kernel):
+                known = changed.setdefault(to, set())
                 if not out <= known:
                     known |= out
                     if to in self.members and to not in todo:
                         todo.append(to)
-        return found
+        return changed
 
     def go(self, label: str) -> None:
         """Go on at a label."""

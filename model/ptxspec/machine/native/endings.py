@@ -9,14 +9,12 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import RETURNED
 from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import ending
-from ptxspec.machine.native.calls import Calls
+from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.edges import Edges
-from ptxspec.machine.native.lists import Lists
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers
-from ptxspec.machine.native.system_calls import SystemCalls
-from ptxspec.machine.native.text import Text
-from ptxspec.machine.program import Given, fixed, given, requested
+from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.program import ArrivalOperands, arrival_operands, constant_arrival, image_request
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import (
@@ -38,25 +36,25 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.lowering import Lowering
 
 
-class Waiting:
+class WaitEmitter:
     """Where a thread waits: for others, for images, or for the system."""
 
-    def __init__(self, text: Text, operands: Operands, lists: Lists, edges: Edges):
-        self.text, self.operands, self.lists, self.edges = text, operands, lists, edges
+    def __init__(self, text: FunctionText, operands: OperandEmitter, edges: Edges):
+        self.text, self.operands, self.edges = text, operands, edges
 
     def pause(self, op: Op, effect: Pause) -> None:
         """Write down what the thread gives, and end its turn."""
         text = self.text
         lowering = Lowering(text.emitter, self.operands.environment(op))
         if isinstance(effect, ImageAccess):
-            for i, word in enumerate(requested(effect)):
-                text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.asked_at('request', i)}")
+            for i, word in enumerate(image_request(effect)):
+                text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.request_at('request', i)}")
         if isinstance(effect, Collective):
             for k, word in enumerate(effect.more):
                 place = text.more_at("words", "%thread", k)
                 text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {place}")
-        if fixed(text.program, op) is None:
-            for field, term in zip(Given._fields, given(effect), strict=True):
+        if constant_arrival(text.program, op) is None:
+            for field, term in zip(ArrivalOperands._fields, arrival_operands(effect), strict=True):
                 text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%thread', 8)}")
         self.wait()
 
@@ -65,7 +63,7 @@ class Waiting:
         text = self.text
         text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%thread', 8)}")
         self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
-        self.lists.append(str(len(text.flow.blocks) + 1))
+        text.enqueue(str(len(text.flow.blocks) + 1))
         self.edges.go("over")
 
 
@@ -74,17 +72,16 @@ class Endings:
 
     def __init__(
         self,
-        text: Text,
+        text: FunctionText,
         registers: Registers,
         homes: Homes,
-        operands: Operands,
+        operands: OperandEmitter,
         edges: Edges,
-        calls: Calls,
-        system: SystemCalls,
-        waiting: Waiting,
+        calls: CallEmitter,
+        waiting: WaitEmitter,
     ):
         self.text, self.registers, self.homes, self.operands = text, registers, homes, operands
-        self.edges, self.calls, self.system, self.waiting = edges, calls, system, waiting
+        self.edges, self.calls, self.waiting = edges, calls, waiting
         self.kernel, self.program, self.flow = text.kernel, text.program, text.flow
 
     def finish(self, op: Op | None) -> None:
@@ -139,7 +136,7 @@ class Endings:
                 self.edges.follow(self.calls.way_back())
             case Call() if system_function(self.kernel, op) is not None:
                 self._tell_call(effect, op)
-                self.system.ask(op)
+                self.calls.ask_system(op)
                 self.waiting.wait()
             case Call():
                 self.edges.spill(self.text.live_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -17,15 +17,16 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
 from ptxspec.machine.counting import Counters, counters
 from ptxspec.machine.driver import inventory
-from ptxspec.machine.engine import Fault
+from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, WORDS
+from ptxspec.machine.flow import Block
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.known import known
-from ptxspec.machine.memory import Memory, untouched
+from ptxspec.machine.kernel_tables import kernel_tables
+from ptxspec.machine.memory import LaunchMemory, untouched
+from ptxspec.machine.native.array_pool import ArrayPool, WorkerArrays, address_of, set_array
 from ptxspec.machine.native.code import FEW_THREADS, Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
-from ptxspec.machine.native.frame import Frame, Room, address_of, lies
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.operations import extent_of
@@ -33,8 +34,7 @@ from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
     WIDEST_SHOWN,
-    Program,
-    asks_host,
+    KernelProgram,
     call_target,
     check_end,
     check_read,
@@ -47,7 +47,32 @@ from ptxspec.machine.program import (
     unmet,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, Check, Initiate, Load, Stop, Update
+from ptxspec.terms.effects import (
+    Access,
+    Advance,
+    Arrive,
+    Branch,
+    Call,
+    Check,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Exit,
+    Fence,
+    GridDependency,
+    ImageAccess,
+    IndexedBranch,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 from ptxspec.terms.registries import OBJECT_BITS
 
 
@@ -55,69 +80,84 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, bool, bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, bool, bool, bool], CompiledKernel] = {}
         #: when pieces of asynchronous operations land, in the launches from now on
         self.copies: Copies = "early"
 
-    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Compiled:
-        found = self._found(program, threads, spread, watch)
-        found.copies = self.copies
-        return found
+    def prepared(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> CompiledKernel:
+        compiled = self._compile(program, threads, spread, watch)
+        compiled.copies = self.copies
+        return compiled
 
-    def _found(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Compiled:
+    def _compile(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> CompiledKernel:
         key = (id(program.flow), hosts.is_checked(), spread)
-        found = self._compiled.get((*key, False))
-        if found is not None:
-            return found
+        compiled = self._compiled.get((*key, False))
+        if compiled is not None:
+            return compiled
         soon = threads <= FEW_THREADS and program.flow.ends_soon
-        found = self._compiled.get((*key, soon))
-        if found is None:
+        compiled = self._compiled.get((*key, soon))
+        if compiled is None:
             capacity = resident(program)
-            found = self._compiled[*key, soon] = Compiled(program, capacity, spread, soon, watch)
-        return found
+            compiled = self._compiled[*key, soon] = CompiledKernel(program, capacity, spread, soon, watch)
+        return compiled
 
 
-class Compiled:
+class CompiledKernel:
     """A kernel's machine code, and the layout of what it works on."""
 
-    def __init__(self, program: Program, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
+    def __init__(self, program: KernelProgram, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
         self.code = Code(self.layout, watch, soon)
+        self._tables = kernel_tables(program, "native")
         self.drive = driver(
-            self.layout.checked, program.roles.meet, program.flow.chosen, program.flow.observed.meetings
+            self.layout.checked,
+            bool(self._tables.numbers["meets"]),
+            program.flow.chosen,
+            program.flow.observed.meetings,
         ).address("drive")
-        self._known = known(program, "native")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
-        self._frame: tuple[inventory.Shape, int, Frame] | None = None
+        self._pool: tuple[inventory.MachineShape, int, ArrayPool] | None = None
         self.copies: Copies = "early"
 
-    def room(self, slots: int, extents: Extents, worker: int) -> Room:
-        """The room of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
+    def arrays(self, slots: int, extents: Extents, worker: int) -> WorkerArrays:
+        """The arrays of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
         layout, threads = self.layout, extents.threads
         warps, clusters = slots * contracts.warps.warps_of(threads), slots // extents.cluster_size
-        shape = inventory.Shape(self._blocks, self._ops, layout.capacity, slots, warps, clusters, layout.more_words)
-        if self._frame is None or self._frame[:2] != (shape, threads):
+        shape = inventory.MachineShape(
+            self._blocks, self._ops, layout.capacity, slots, warps, clusters, layout.more_words
+        )
+        if self._pool is None or self._pool[:2] != (shape, threads):
             bytes_of = {
                 "registers": layout.register_bytes + 8, "special": layout.special_bytes + 8, "tile": layout.tile_bytes + 8,
             }  # fmt: skip
-            self._frame = shape, threads, Frame(shape, threads, self._known, bytes_of)
-        return self._frame[2].room(worker)
+            self._pool = shape, threads, ArrayPool(shape, threads, self._tables, bytes_of)
+        return self._pool[2].arrays(worker)
 
-    def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> NativeRun:
+    def start(
+        self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
+    ) -> NativeRun:
         return NativeRun(self, self.layout.program, memory, extents, slots, worker)
 
 
 class NativeRun:
     """A launch under the compiled code. Its numbers are fields of the context, by the names that the driver has for them."""
 
-    def __init__(self, compiled: Compiled, program: Program, memory: Memory, extents: Extents, slots: int, worker: int):
+    def __init__(
+        self,
+        compiled: CompiledKernel,
+        program: KernelProgram,
+        memory: LaunchMemory,
+        extents: Extents,
+        slots: int,
+        worker: int,
+    ):
         self.layout, self.program, self.memory = compiled.layout, program, memory
         layout, capacity = self.layout, self.layout.capacity
         self.extents = extents
         self.flow = program.flow
         #: where the machine code finds all it touches, and the arrays among that
-        self.context, self.arrays = compiled.room(slots, extents, worker).begun()
-        rows = capacity if asks_host(program) else 0
+        self.context, self.arrays = compiled.arrays(slots, extents, worker).begun()
+        rows = capacity if program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         more = {
             "gone": memory.gone, "stack": untouched(slots * extents.threads * layout.stack + 8),
@@ -176,7 +216,7 @@ class NativeRun:
     def _lies(self, name: str, array: np.ndarray) -> None:
         """Let an array be where the machine code finds it."""
         self.arrays[name] = array
-        lies(self.context, name, array)
+        set_array(self.context, name, array)
 
     def get(self, name: str) -> int:
         """A number of the machine."""
@@ -206,8 +246,8 @@ class NativeRun:
             size = bits_of(registers[name]) // 8
             self.arrays["registers"][self.layout.offsets[name] :][: size * count] = 0
         for name in self.layout.live[0] - IN_ROWS:
-            found = fresh.registers(name, registers[name].width, first, count)
-            self.arrays["registers"][self.layout.offsets[name] :][: found.size] = found.reshape(-1)
+            rows = fresh.registers(name, registers[name].width, first, count)
+            self.arrays["registers"][self.layout.offsets[name] :][: rows.size] = rows.reshape(-1)
 
     def run(self) -> int:
         """Run until the host is needed; why, as the driver says it."""
@@ -216,44 +256,65 @@ class NativeRun:
             hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
         return int(code)
 
-    def fault(self) -> Fault:
+    def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""
-        thread, op = self.get("failed_thread"), self.get("failed_op")
-        effect = self.program.kernel.code[op].plan.meaning.effect
-        if isinstance(effect, Stop):
-            return Fault(thread, op, None, stopped(effect))
-        address = self.get("failed_address") & (1 << 64) - 1
-        why = self.get("failed_why")
-        error = self._violation(thread, op, address, why)
+        thread, index, why = self.get("failed_thread"), self.get("failed_op"), self.get("failed_why")
+        op, address = self.program.kernel.code[index], self.get("failed_address") & (1 << 64) - 1
+        effect = op.plan.meaning.effect
+        error = self._violation(op, index, thread, address, why)
         if not isinstance(effect, Access | Check | Initiate):
-            return Fault(thread, op, None, error)
-        names = shown_registers(self.program.kernel.code[op], self.program.kernel)
+            return ThreadFault(thread, index, None, error)
+        names = shown_registers(op, self.program.kernel)
         values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
         nowhere = why == context.READ or (isinstance(effect, Check) and effect.address is None)
-        return Fault(thread, op, None if nowhere else address, error, values)
+        return ThreadFault(thread, index, None if nowhere else address, error, values)
 
-    def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
-        """What the instruction broke, by the rules that the exact engine uses."""
-        instruction = self.program.kernel.code[op]
-        effect = instruction.plan.meaning.effect
-        if isinstance(effect, Initiate):
-            return self._violation_of_operation(effect, op, thread, address, why)
-        if isinstance(effect, Check):
-            return unmet(effect.rule)
-        if why == ROOM or not isinstance(effect, Access):
-            return self._elsewhere(instruction, op, thread, address, why)
+    def _violation(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
+        """What an instruction broke, by the rules that the exact engine uses. `value` is the address, or the other number that
+        the check which failed is about."""
+        program, effect = self.program, op.plan.meaning.effect
         try:
-            which, number = why % 256, why // 256
-            if which == context.DEMAND:
-                return unmet(effect.rules[number] if isinstance(effect, Update) else effect.rule)
-            if why == VARIABLE:
-                check_variable(self.program, op, address, effect.bytes)
-            space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            slot = thread // self.extents.threads
-            self.memory.access(space, address, effect.bytes, write, slot, thread, effect.into)
+            match effect:
+                case Stop():
+                    return stopped(effect)
+                case Check():
+                    return unmet(effect.rule)
+                case Load() | Store() | Update():
+                    if why % 256 == context.DEMAND:
+                        return unmet(effect.rules[why // 256] if isinstance(effect, Update) else effect.rule)
+                    if why == VARIABLE:
+                        check_variable(program, index, value, effect.bytes)
+                    space, write = op.space or effect.space, not isinstance(effect, Load)
+                    slot = thread // self.extents.threads
+                    self.memory.access(space, value, effect.bytes, write, slot, thread, effect.into)
+                case Initiate():
+                    return self._violation_of_operation(effect, index, thread, value, why)
+                case Reserve():
+                    check_room(program, 1 << 64, 0)
+                case Release():
+                    rows = (self.arrays["registers"][self.layout.offsets[name] :] for name in (BEGINS, ENDS))
+                    begins, ends = (int(row.view(np.uint64)[thread]) for row in rows)
+                    check_end(value, begins, ends)
+                case Call() if why == ROOM:
+                    check_room(program, 1 << 64, 0)
+                case Call():
+                    assert op.call is not None
+                    call_target(program, op, self._block_of(index), op.call.function or value)
+                case IndexedBranch():
+                    return Violation("branch index", f"index {value} of a list of {len(self._block_of(index).ways)}")
+                case None | Fence() | GridDependency() | Advance() | StackEnd() | Branch() | Return() | Exit():
+                    pass
+                case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                    pass
+                case _:
+                    assert_never(effect)
         except Violation as violation:
             return violation
-        raise AssertionError("the native engine refused an access that the memory allows")
+        raise AssertionError("the native engine refused what the rules allow")
+
+    def _block_of(self, index: int) -> Block:
+        """The block that an instruction belongs to."""
+        return next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
 
     def _violation_of_operation(self, effect: Initiate, op: int, thread: int, value: int, why: int) -> Violation:
         """What an instruction broke that initiates an asynchronous operation; `value` is the address, or the number of bytes that
@@ -280,26 +341,6 @@ class NativeRun:
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an operation that the memory allows")
-
-    def _elsewhere(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
-        """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""
-        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
-        try:
-            if why == ROOM:
-                check_room(self.program, 1 << 64, 0)
-            elif op.call is not None:
-                call_target(self.program, op, block, op.call.function or value)
-            elif op.targets:
-                return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
-            else:
-                registers = self.arrays["registers"]
-                begins, ends = (
-                    int(registers[self.layout.offsets[name] :].view(np.uint64)[thread]) for name in (BEGINS, ENDS)
-                )
-                check_end(value, begins, ends)
-        except Violation as violation:
-            return violation
-        raise AssertionError("the native engine refused what the rules allow")
 
     def observe(self, tell: Callable[[np.ndarray], None]) -> None:
         """Let events be told to `tell`, in a launch that is observed."""

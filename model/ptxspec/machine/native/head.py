@@ -7,7 +7,7 @@ import re
 from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.native.context import NUMBERS, POINTERS, field_text
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -21,7 +21,7 @@ class Head:
     """What the lines of a text read that the function gets of its context, and `always` in any case. What nothing reads is left
     out: LLVM would find that out, and take its time."""
 
-    def __init__(self, text: Text, always: set[str]):
+    def __init__(self, text: FunctionText, always: set[str]):
         self.layout = text.layout
         words = self.words = {"record"} | always | set(_NAME.findall("\n".join([*text.lines, *text.faults])))
         if any(w.startswith("special_") for w in words):
@@ -63,5 +63,5 @@ def _part() -> list[str]:
     """Lines that find where the part of a cluster's shared memory begins that is the CTA's."""
     lines: list[str] = []
     begins = contracts.generic_addressing.part_begins(variable("%rank", 64))
-    found = Lowering(Emitter(lines, set(), stem="rank.v"), {"%rank": "%rank"}).low(begins, 64)
-    return [*lines, f"  %part = add i64 {found}, 0"]
+    start = Lowering(Emitter(lines, set(), stem="rank.v"), {"%rank": "%rank"}).low(begins, 64)
+    return [*lines, f"  %part = add i64 {start}, 0"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine import hosts
-from ptxspec.machine.imaging import HANDLES, Held
+from ptxspec.machine.imaging import HANDLES, ImageBuffer
 from ptxspec.terms.core import variable
 from ptxspec.terms.image_access import ImageRule, Write
 from ptxspec.terms.lowering import Lowering
@@ -118,7 +118,7 @@ class _Loop:
         )
 
 
-class Compiled:
+class CompiledImageLoop:
     """The loop over threads in machine code."""
 
     def __init__(self, access: ImageRule, profile: Profile, checks: bool, checked: bool):
@@ -126,13 +126,13 @@ class Compiled:
         self.library = Library(loop.text(), loop.needs, level=2)
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(self.library.address("serve"))
 
-    def __call__(self, held: Held, count: int, asked: np.ndarray, answers: np.ndarray) -> int:
-        columns = asked.strides[0] // 8, answers.strides[0] // 8
+    def __call__(self, held: ImageBuffer, count: int, requests: np.ndarray, answers: np.ndarray) -> int:
+        columns = requests.strides[0] // 8, answers.strides[0] // 8
         memory = held.data.ctypes.data, held.written.ctypes.data
-        arrays = (held.data, held.written, asked, answers)
+        arrays = (held.data, held.written, requests, answers)
         lengths = (sum((n - 1) * step for n, step in zip(a.shape, a.strides, strict=True)) + a.itemsize for a in arrays)
         record = hosts.new_record()
-        pointers = (asked.ctypes.data, answers.ctypes.data, record.ctypes.data)
+        pointers = (requests.ctypes.data, answers.ctypes.data, record.ctypes.data)
         code: int = self.function(*memory, count, *columns, *pointers, *lengths)
         hosts.complain(record)
         return code

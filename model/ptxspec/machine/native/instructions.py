@@ -10,12 +10,12 @@ from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import DEMAND, llvm_type
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.operations import Operations
-from ptxspec.machine.native.outlined import Outlined, returned
+from ptxspec.machine.native.outlined import OutlinedFunctions, results_type
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
@@ -48,10 +48,16 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
 
 
-class Computing:
+class ComputationEmitter:
     """Instructions that only compute, or order accesses."""
 
-    def __init__(self, text: Text, registers: Registers, operands: Operands, outlined: Outlined | None = None):
+    def __init__(
+        self,
+        text: FunctionText,
+        registers: Registers,
+        operands: OperandEmitter,
+        outlined: OutlinedFunctions | None = None,
+    ):
         self.text, self.registers, self.operands, self.outlined = text, registers, operands, outlined
 
     def write(self, op: Op) -> None:
@@ -70,22 +76,24 @@ class Computing:
             return self.operands.results(op, lowering)
         emitter = self.text.emitter
         given = [f"i{v.attrs[1]} {env[v.attrs[0]]}" for _, v, _ in values_of(op)]
-        all_of_it = emitter.emit(f"call {returned(op)} {name}({', '.join(given)})")
-        found = []
+        all_of_it = emitter.emit(f"call {results_type(op)} {name}({', '.join(given)})")
+        values = []
         for i, (register, type, _) in enumerate(destinations(op)):
-            value = emitter.emit(f"extractvalue {returned(op)} {all_of_it}, {i}")
+            value = emitter.emit(f"extractvalue {results_type(op)} {all_of_it}, {i}")
             width = self.text.kernel.registers[register].width
             if type.kind != "pred" and width != type.width:
                 whole = contracts.type_checking.widened(variable("%result", type.width), type, width)
                 value = Lowering(emitter, {"%result": value}).low(whole, width)
-            found.append((register, value))
-        return found
+            values.append((register, value))
+        return values
 
 
-class Acting:
+class EffectEmitter:
     """Instructions that touch memory, or the stack."""
 
-    def __init__(self, text: Text, registers: Registers, operands: Operands, accesses: Accesses, stack: Stack):
+    def __init__(
+        self, text: FunctionText, registers: Registers, operands: OperandEmitter, accesses: Accesses, stack: Stack
+    ):
         self.text, self.registers, self.operands = text, registers, operands
         self.accesses, self.stack = accesses, stack
         used = text.program.asynchronous

@@ -6,9 +6,9 @@ from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
-from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
+from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
 from ptxspec.machine.native.context import bits_of
-from ptxspec.machine.program import Program, more_words
+from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import unchanging
 from ptxspec.terms.effects import Pause
 from ptxspec.terms.types import Type
@@ -28,7 +28,7 @@ class Layout:
     """Where what a kernel works on lies, for so many threads: a row a register, and a row a special register that does not
     change."""
 
-    def __init__(self, program: Program, capacity: int, spread: bool):
+    def __init__(self, program: KernelProgram, capacity: int, spread: bool):
         #: whether several threads of the host run it at the same time
         self.spread = spread
         self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
@@ -43,10 +43,9 @@ class Layout:
         self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
         self.stack = contracts.functions.STACK if kernel.functions else 0
-        names = {
-            n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
+        self.special_types = {
+            n: special_registers()[n] for n in sorted(program.flow.special) if n in special_registers()
         }
-        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         #: those that do not change while the program runs, and where their values lie
         row = spaced(8 * capacity)
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
@@ -66,10 +65,10 @@ class Layout:
                 {BEGINS, ENDS} if stack_moves(self.program.kernel) else set()
             )
         op = code[block.finishes]
-        found = set(registers_written(op))
+        registers = set(registers_written(op))
         if op.call is not None:
-            found |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
-        return found
+            registers |= {*result_registers(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
+        return registers
 
     def type_of(self, home: str) -> Type:
         """The type of the register that lies in a home, by the home's name."""
@@ -85,7 +84,7 @@ class Layout:
         piece_of = {block: i for i, piece in enumerate(pieces) for block in piece}
         self.entered = {0} if flow.blocks else set()
         for number, block in enumerate(flow.blocks):
-            for to in onward(block, kernel):
+            for to in turn_successors(block, kernel):
                 if flow.chosen or to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
                     self.entered.add(to)
             last = None if block.finishes is not None else kernel.code[block.end - 1]

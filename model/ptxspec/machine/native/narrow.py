@@ -16,12 +16,11 @@ from ptxspec.machine.flow import ending, values_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.native.edges import MOST, ends_turn
 from ptxspec.machine.native.head import Head
-from ptxspec.machine.native.instructions import Computing
+from ptxspec.machine.native.instructions import ComputationEmitter
 from ptxspec.machine.native.layout import Layout
-from ptxspec.machine.native.lists import Lists
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers, Rows
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms import masked_logic
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import LOOP_HINT, Emitter
@@ -41,7 +40,7 @@ class Tile:
     """What a loop reads and leaves of some threads: a row a register, an element a thread; then which threads are still in the
     loop, and how often they have gone through it."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: FunctionText):
         self.text = text
         #: where each row begins, and what it holds
         self.rows: dict[str, tuple[int, Type]] = {}
@@ -84,12 +83,12 @@ class Tile:
         raise AssertionError("what only computes calls nothing")
 
 
-class Narrow:
+class NarrowLoop:
     """Writes the functions of one narrow loop: `narrow` goes through it, `committed` takes a thread's outcome."""
 
     def __init__(self, layout: Layout, number: int, needs: set[str]):
         self.layout, self.number = layout, number
-        text = self.text = Text(layout, needs)
+        text = self.text = FunctionText(layout, needs)
         self.kernel, self.emitter, self.lines = text.kernel, text.emitter, text.lines
         text.enter_block(number)
         block = text.block
@@ -103,8 +102,8 @@ class Narrow:
         self.kept = sorted(layout.writes[number] & text.live_out)
         self.tile = self._tile()
         self.registers = Registers(text, self.tile)
-        self.rows, self.lists = Rows(text), Lists(text)
-        self.computing = Computing(text, self.registers, Operands(text, self.registers))
+        self.rows = Rows(text)
+        self.computing = ComputationEmitter(text, self.registers, OperandEmitter(text, self.registers))
 
     def _tile(self) -> Tile:
         layout, tile = self.layout, Tile(self.text)
@@ -151,8 +150,8 @@ class Narrow:
         for name, (_, type) in self.tile.rows.items():
             if name in (_ACTIVE, _ROUNDS):
                 continue
-            own = self.rows.at(name) if name in self.kernel.registers else self.rows.special_at(name)
-            self.tile.store(name, "%g", self.emitter.emit(f"load i{bits_of(type)}, ptr {own}"))
+            cell = self.rows.at(name) if name in self.kernel.registers else self.rows.special_at(name)
+            self.tile.store(name, "%g", self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}"))
         self.tile.store(_ACTIVE, "%g", "1")
         self.tile.store(_ROUNDS, "%g", "0")
         return self.lines[:]
@@ -218,7 +217,7 @@ class Narrow:
         active = self.tile.word(_ACTIVE, "%slot_in")
         self.lines.append(f"  %remains = icmp ne i8 {active}, 0\n  br i1 %remains, label %back, label %on\nback:")
         self.emitter.forget()
-        self.lists.append(str(self.number))
+        self.text.enqueue(str(self.number))
         self.lines.append(f"  ret i64 {OVER}\non:")
         self._leave(taken)
         body = self.lines[:]
@@ -251,7 +250,7 @@ class Narrow:
         over = Lowering(self.emitter, {"%taken": taken, "%most": "%turn_length"}).truth(ends)
         self.lines.append(f"  br i1 {over}, label %stands, label %goes\nstands:")
         self.emitter.forget()
-        self.lists.append(str(ended if to is None else to))
+        self.text.enqueue(str(ended if to is None else to))
         if to is None:
             self.text.event(EventKind.EXIT, index=NO_INSTRUCTION)
         self.lines.append(f"  ret i64 {OVER}\ngoes:\n  ret i64 {OVER if to is None else to}")
@@ -259,7 +258,7 @@ class Narrow:
 
 def narrow_texts(layout: Layout, needs: set[str]) -> str:
     """The functions of all narrow loops, and the two that choose among them by the number of the block."""
-    loops = [Narrow(layout, number, needs) for number in sorted(layout.program.flow.narrow)]
+    loops = [NarrowLoop(layout, number, needs) for number in sorted(layout.program.flow.narrow)]
     layout.tile_bytes = max([loop.tile.bytes for loop in loops], default=8)
     texts = [text for loop in loops for text in (loop.function(), loop.outcome())]
     ways = " ".join(f"i64 {loop.number}, label %do{loop.number}" for loop in loops)

@@ -10,17 +10,17 @@ from ptxspec.language.checked import Op, sum_bits
 from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
 
 
-class Operands:
+class OperandEmitter:
     """Values of operands at the instruction that is being written."""
 
-    def __init__(self, text: Text, registers: Registers):
+    def __init__(self, text: FunctionText, registers: Registers):
         self.text, self.registers = text, registers
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
 
@@ -63,14 +63,14 @@ class Operands:
     def held(self, name: str, width: int) -> str:
         """What a register holds, or a special register says."""
         if name in self.kernel.registers:
-            own, value = self.kernel.registers[name], self.registers.read(name)
+            type, value = self.kernel.registers[name], self.registers.read(name)
         else:
-            own, value = self.text.layout.special_types[name], self.registers.source.special(name)
-        if own.kind == "pred" or own.width == width:
+            type, value = self.text.layout.special_types[name], self.registers.source.special(name)
+        if type.kind == "pred" or type.width == width:
             return value
-        if own.width > width:
-            return self.emitter.truncate(value, own.width, width)
-        return self.emitter.extend(value, own.width, width, False)
+        if type.width > width:
+            return self.emitter.truncate(value, type.width, width)
+        return self.emitter.extend(value, type.width, width, False)
 
     def element(self, operand: tree.Indexed, width: int) -> str:
         """The address of an element, by the words of the page."""
@@ -79,17 +79,17 @@ class Operands:
         page = contracts.variables
         begin, which = variable("%start", 64), variable("%index", 32)
         term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
-        found: str = Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
-        return found
+        address: str = Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
+        return address
 
     def results(self, op: Op, lowering: Lowering) -> list[tuple[str, str]]:
         """(register, value at the register's width) of what an instruction writes."""
-        found = []
+        values = []
         for name, type, value in destinations(op):
             if type.kind == "pred":
-                found.append((name, lowering.truth(value)))
+                values.append((name, lowering.truth(value)))
             else:
                 width = self.kernel.registers[name].width
                 whole = value if width == type.width else contracts.type_checking.widened(value, type, width)
-                found.append((name, lowering.low(whole, width)))
-        return found
+                values.append((name, lowering.low(whole, width)))
+        return values

@@ -7,8 +7,8 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import IN_FLIGHT, OBJECT, READ, SOURCE, SOURCE_VARIABLE, VARIABLE
-from ptxspec.machine.native.text import Text
-from ptxspec.machine.operations import Used, extent_of
+from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.operations import AsynchronousUse, extent_of
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import Advance, Initiate
 from ptxspec.terms.lowering import Lowering
@@ -18,7 +18,7 @@ from ptxspec.terms.registries import OBJECT_BITS
 class Operations:
     """Instructions that are about asynchronous operations."""
 
-    def __init__(self, text: Text, accesses: Accesses, used: Used):
+    def __init__(self, text: FunctionText, accesses: Accesses, used: AsynchronousUse):
         self.text, self.emitter, self.accesses, self.used = text, text.emitter, accesses, used
         self.page = contracts.asynchrony
 

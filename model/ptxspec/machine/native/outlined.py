@@ -11,7 +11,7 @@ from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import OWN, llvm_type
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.layout import Layout
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.effects import Access
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -22,7 +22,7 @@ LINES, CALLS = 20, 4
 ACCESSES = 64
 
 
-class Outlined:
+class OutlinedFunctions:
     """The functions of one kernel, made when they are asked for first. Their names are `@outlined_0`, `@outlined_1`, …"""
 
     def __init__(self, layout: Layout):
@@ -46,18 +46,20 @@ class Outlined:
             needs: set[str] = set()
             emitter = Emitter(lines, needs, self.layout.program.profile.compiled)
             taken = {v.attrs[0]: (f"%a{i}", f"i{v.attrs[1]}") for i, (_, v, _) in enumerate(values_of(op))}
-            lowering = Lowering(emitter, {name: own for name, (own, _) in taken.items()})
-            found = [lowering.truth(v) if type.kind == "pred" else lowering.low(v, type.width) for _, type, v in values]
-            for i, (value, (_, type, _)) in enumerate(zip(found, values, strict=True)):
+            lowering = Lowering(emitter, {name: parameter for name, (parameter, _) in taken.items()})
+            outputs = [
+                lowering.truth(v) if type.kind == "pred" else lowering.low(v, type.width) for _, type, v in values
+            ]
+            for i, (value, (_, type, _)) in enumerate(zip(outputs, values, strict=True)):
                 before = "undef" if i == 0 else f"%given{i - 1}"
-                lines.append(f"  %given{i} = insertvalue {returned(op)} {before}, {llvm_type(type)} {value}, {i}")
-            parameters = ", ".join(f"{kind} {own}" for own, kind in taken.values())
+                lines.append(f"  %given{i} = insertvalue {results_type(op)} {before}, {llvm_type(type)} {value}, {i}")
+            parameters = ", ".join(f"{kind} {parameter}" for parameter, kind in taken.values())
             body = (
                 f"({parameters}) noinline {{\n"
                 + "\n".join(lines)
-                + f"\n  ret {returned(op)} %given{len(values) - 1}\n}}"
+                + f"\n  ret {results_type(op)} %given{len(values) - 1}\n}}"
             )
-            self._names[key] = self._add(returned(op), body, needs) if len(lines) >= LINES and values else None
+            self._names[key] = self._add(results_type(op), body, needs) if len(lines) >= LINES and values else None
         return self._names[key]
 
     def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
@@ -84,14 +86,14 @@ class Outlined:
         return new
 
 
-def returned(op: Op) -> str:
+def results_type(op: Op) -> str:
     """The LLVM type of all that an instruction's destinations get."""
     return "{" + ", ".join(llvm_type(type) for _, type, _ in destinations(op)) + "}"
 
 
 def _access(layout: Layout, space: str, size: int, write: bool, into: Collection[str], needs: set[str]) -> str:
     """The parameters and the body of the function that checks one kind of access."""
-    text = Text(layout, needs)
+    text = FunctionText(layout, needs)
 
     def check(condition: str, address: str, index: int, why: int | str = OWN) -> None:
         """Go on if the condition holds; the caller says what is wrong otherwise."""

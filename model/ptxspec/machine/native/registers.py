@@ -8,7 +8,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, RETURNED
 from ptxspec.machine.native.context import bits_of, llvm_type
 from ptxspec.machine.native.layout import HOME
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 
@@ -16,7 +16,7 @@ from ptxspec.terms.registries import changing
 IN_ROWS = frozenset({FRAME, DEPTH, RETURNED, BEGINS, ENDS})
 
 
-class Source(Protocol):
+class RegisterSource(Protocol):
     """From where a block takes what a register holds when it begins."""
 
     def load(self, name: str) -> str:
@@ -32,7 +32,7 @@ class Source(Protocol):
 class Rows:
     """Registers as they lie between turns: an array each, an element a thread."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: FunctionText):
         self.text = text
 
     def at(self, name: str) -> str:
@@ -67,7 +67,7 @@ class Rows:
 class Homes:
     """Registers while their thread runs: memory of the function, of which LLVM makes registers of the processor."""
 
-    def __init__(self, text: Text, rows: Rows):
+    def __init__(self, text: FunctionText, rows: Rows):
         self.text, self.rows = text, rows
 
     def at(self, name: str) -> str:
@@ -110,7 +110,7 @@ class Homes:
 class Registers:
     """What the registers hold at an instruction. Each is taken from the source once a block."""
 
-    def __init__(self, text: Text, source: Source):
+    def __init__(self, text: FunctionText, source: RegisterSource):
         self.text, self.source = text, source
         self.current: dict[str, str] = {}
         self.changed: set[str] = set()

@@ -8,9 +8,9 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.native.context import ROOM
-from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.text import Text
+from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import Release, Reserve, StackEnd, StackUse
 from ptxspec.terms.lowering import Lowering
@@ -22,7 +22,7 @@ END, TO, BEGIN, SIZE = (variable(name, 64) for name in ("%end", "%to", "%begin",
 class Stack:
     """Which bytes of the stack are there."""
 
-    def __init__(self, text: Text, registers: Registers, operands: Operands):
+    def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter):
         self.text, self.registers, self.operands = text, registers, operands
         self.page = contracts.functions
 
@@ -70,8 +70,8 @@ class Stack:
         put by."""
         known = given | {"%used": used, "%local": self.text.frames_size}
         room = self.page.has_room(end, variable("%used", 64), variable("%local", 64))
-        found: str = Lowering(self.text.emitter, known).truth(room)
-        return found
+        result: str = Lowering(self.text.emitter, known).truth(room)
+        return result
 
     def _mark(self, spans: tuple[contracts.functions.Span[Int], ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""

@@ -19,7 +19,7 @@ WRONG = -3
 _BETWEEN = Block(0, 0, None, None)
 
 
-class Text:
+class FunctionText:
     """The lines of one function, the block and the instruction that they have come to, and the ways to form pointers and to
     check."""
 
@@ -71,14 +71,14 @@ class Text:
     ) -> str:
         """The pointer to `size` bytes of one of the host's arrays (one unit, if that is not said), `index` units of so many bytes
         from its beginning. `base` and `length` are those of a part of the array."""
-        wanted = unit if size is None else size
+        count = unit if size is None else size
         text = hosts.pointer(
-            self.layout.checked, array, base or f"%{array}", index, unit, wanted, length or f"%{array}_bytes", self.op
+            self.layout.checked, array, base or f"%{array}", index, unit, count, length or f"%{array}_bytes", self.op
         )
-        found = self.emitter.emit(text)
-        if isinstance(wanted, int):
-            self.held[found] = max(wanted, self.held.get(found, 0))
-        return found
+        pointer = self.emitter.emit(text)
+        if isinstance(count, int):
+            self.held[pointer] = max(count, self.held.get(pointer, 0))
+        return pointer
 
     def element_of(self, pointer: str, index: int, unit: int) -> str:
         """The pointer to an element of what a pointer was formed for."""
@@ -101,7 +101,7 @@ class Text:
         self.lines.append(f"  {name} = {hosts.span(size)}")
         return name
 
-    def asked_at(self, field: str, number: int) -> str:
+    def request_at(self, field: str, number: int) -> str:
         """Where a word lies that the thread gives or gets."""
         place = self.emitter.binary("add", "%thread", str(number * self.layout.capacity), 64)
         return self.at(field, place, 8)
@@ -125,6 +125,31 @@ class Text:
             self.emitter.needs |= events.event(self.layout.checked)
             noted = events.call(kind, self.op if index is None else index, "%thread", holds, **given)
             self.lines.append(f"  %event{len(self.lines)} = {noted}")
+
+    def enqueue(self, which: str) -> None:
+        """Put the thread at the end of a list of those that stand at a block, have ended, or wait."""
+        e = self.emitter
+        cell = self.at("counts", which, 8)
+        standing = f"%{self.label('standing')}"
+        self.lines.append(
+            f"  {standing} = load i64, ptr {cell}\n  {standing}x = add i64 {standing}, 1\n"
+            f"  store i64 {standing}x, ptr {cell}"
+        )
+        start = e.binary("mul", which, str(self.layout.capacity), 64)
+        slot = self.at("lists", e.binary("add", start, standing, 64), 4)
+        number = f"%{self.label('own')}"
+        self.lines.append(f"  {number} = trunc i64 %thread to i32\n  store i32 {number}, ptr {slot}")
+        ended = str(len(self.flow.blocks))
+        if not self.program.clustered or (which.isdigit() and which != ended):
+            return
+        # where there are clusters, a CTA counts its threads that have ended
+        cell = self.at("gone", "%slot", 8)
+        name = f"%ended{len(self.lines)}"
+        self.lines.append(
+            f"  {name} = load i64, ptr {cell}\n"
+            f"  {name}is = icmp eq i64 {which}, {ended}\n  {name}one = zext i1 {name}is to i64\n"
+            f"  {name}more = add i64 {name}, {name}one\n  store i64 {name}more, ptr {cell}"
+        )
 
     def local_at(self, address: str, size: int | str) -> str:
         start = self.emitter.binary("mul", "%thread", self.frames_stride, 64)

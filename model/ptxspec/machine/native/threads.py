@@ -10,22 +10,20 @@ from ptxspec.machine.driver.codes import BROKEN, FAULT
 from ptxspec.machine.events import NO_INSTRUCTION, EventKind
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.arguments import Arguments
-from ptxspec.machine.native.blocks import Blocks, Landings
-from ptxspec.machine.native.calls import Calls
+from ptxspec.machine.native.blocks import Blocks, ResultEmitter
+from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.context import field_at, field_text, llvm_type
 from ptxspec.machine.native.edges import Edges
-from ptxspec.machine.native.endings import Endings, Waiting
+from ptxspec.machine.native.endings import Endings, WaitEmitter
 from ptxspec.machine.native.head import Head
-from ptxspec.machine.native.instructions import Acting, Computing
+from ptxspec.machine.native.instructions import ComputationEmitter, EffectEmitter
 from ptxspec.machine.native.layout import HOME, Layout
-from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.narrow import OVER, WIDE
-from ptxspec.machine.native.operands import Operands
-from ptxspec.machine.native.outlined import Outlined
+from ptxspec.machine.native.operands import OperandEmitter
+from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers, Rows
 from ptxspec.machine.native.stack import Stack
-from ptxspec.machine.native.system_calls import SystemCalls
-from ptxspec.machine.native.text import WRONG, Text
+from ptxspec.machine.native.text import WRONG, FunctionText
 
 #: how the text names where a register lies
 _HOME = re.compile(rf"{HOME}\d+")
@@ -33,28 +31,30 @@ _HOME = re.compile(rf"{HOME}\d+")
 FAILED = -2
 
 
-class Piece:
+class TurnFunction:
     """The function of one thread's turn, as far as it stays in some blocks of the kernel."""
 
-    def __init__(self, layout: Layout, number: int, members: range, needs: set[str], outlined: Outlined | None = None):
+    def __init__(
+        self, layout: Layout, number: int, members: range, needs: set[str], outlined: OutlinedFunctions | None = None
+    ):
         self.layout, self.piece = layout, number
-        text = self.text = Text(layout, needs)
+        text = self.text = FunctionText(layout, needs)
         self.rows = Rows(text)
         self.homes = Homes(text, self.rows)
         registers = self.registers = Registers(text, self.homes)
-        operands, self.lists = Operands(text, registers), Lists(text)
+        operands = OperandEmitter(text, registers)
         edges = self.edges = Edges(text, registers, self.rows, members)
         stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
-        calls = Calls(text, registers, stack, arguments, edges)
-        system, waiting = SystemCalls(text, registers, arguments), Waiting(text, operands, self.lists, edges)
+        calls = CallEmitter(text, registers, stack, arguments, edges)
+        waiting = WaitEmitter(text, operands, edges)
         accesses = Accesses(text, text.check, None if text.flow.observed.counts else outlined)
         self.blocks = Blocks(
             text,
             registers,
-            Computing(text, registers, operands, outlined),
-            Acting(text, registers, operands, accesses, stack),
-            Landings(text, registers, operands, calls, system),
-            Endings(text, registers, self.homes, operands, edges, calls, system, waiting),
+            ComputationEmitter(text, registers, operands, outlined),
+            EffectEmitter(text, registers, operands, accesses, stack),
+            ResultEmitter(text, registers, operands, calls),
+            Endings(text, registers, self.homes, operands, edges, calls, waiting),
         )
 
     def function(self, most: float = math.inf) -> str | None:
@@ -65,9 +65,9 @@ class Piece:
             if len(text.lines) > most:
                 return None
         self.edges.write()
-        said = set(_HOME.findall("\n".join(text.lines)))
-        self._doors(said)
-        homes = [f"  {home} = alloca {llvm_type(self.layout.type_of(home))}" for home in sorted(said)]
+        used = set(_HOME.findall("\n".join(text.lines)))
+        self._doors(used)
+        homes = [f"  {home} = alloca {llvm_type(self.layout.type_of(home))}" for home in sorted(used)]
         failing = [field_at(f"failed_{what}") for what in ("address", "op", "why", "thread")]
         head = Head(text, {"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set()))
         linkage = "" if self.layout.pieces > 1 else "internal "
@@ -90,7 +90,7 @@ class Piece:
             ]
         )
 
-    def _doors(self, said: set[str]) -> None:
+    def _doors(self, used: set[str]) -> None:
         """Where a thread comes in, stands for its next turn, and ends. Of the registers in rows it takes those whose homes are
         `said`: a piece has to do with few of those that live through it."""
         text, lines = self.text, self.text.lines
@@ -100,7 +100,7 @@ class Piece:
         for target in targets:
             lines.append(f"enter.{target}:")
             text.emitter.forget()
-            for name in sorted(n for n in self.layout.live[target] - IN_ROWS if self.homes.at(n) in said):
+            for name in sorted(n for n in self.layout.live[target] - IN_ROWS if self.homes.at(n) in used):
                 self.homes.store(name, self.rows.load(name))
             self.edges.go(f"block.{target}")
         ways = " ".join(f"i64 {t}, label %enter.{t}" for t in targets)
@@ -110,11 +110,11 @@ class Piece:
             "stand:", "  %at = load i64, ptr %goes",
         ]  # fmt: skip
         text.emitter.forget()
-        self.lists.append("%at")
+        text.enqueue("%at")
         lines += ["  br label %over", "ends:"]
         text.emitter.forget()
         text.event(EventKind.EXIT, index=NO_INSTRUCTION)
-        self.lists.append(str(len(text.flow.blocks)))
+        text.enqueue(str(len(text.flow.blocks)))
         lines += ["  br label %over", "over:", f"  ret i64 {OVER}"]
 
     def _elsewhere(self) -> list[str]:

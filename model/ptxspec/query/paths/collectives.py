@@ -15,7 +15,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.flow import destinations
-from ptxspec.machine.special import INDEX, SpecialValues, asked, meaning
+from ptxspec.machine.special import INDEX, SpecialValues, meaning, variables_of
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.paths.addresses import AddressCase
 from ptxspec.query.paths.arrivals import PathState
@@ -54,7 +54,7 @@ class Collectives:
         """What a special register says that a thread's place in its CTA decides; None for others, and for one thread alone."""
         if self.walk.lanes == 1:
             return None
-        needs = asked(meaning(name, False))
+        needs = variables_of(meaning(name, False))
         if not needs or not all(n == INDEX or n.startswith("%block.") for n in needs):
             return None
         block = Extents((1, 1, 1), (self.walk.lanes, 1, 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec.machine.flow import Flow, registers_written, successors
+from ptxspec.machine.flow import FlowGraph, registers_written, successors
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.paths.arrivals import PathState
@@ -39,7 +39,7 @@ class NaturalLoop(NamedTuple):
     blocks: frozenset[int]
 
 
-def loops(flow: Flow) -> list[NaturalLoop]:
+def loops(flow: FlowGraph) -> list[NaturalLoop]:
     """The loops of a kernel, by the blocks at which they begin."""
     edges = {i: successors(block) for i, block in enumerate(flow.blocks)}
     heads: dict[int, set[int]] = {}

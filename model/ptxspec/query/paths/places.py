@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxspec import contracts
 from ptxspec.language.checked import Place
-from ptxspec.machine.special import asked
+from ptxspec.machine.special import variables_of
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.core import Int, constant, variable
@@ -54,7 +54,7 @@ class Regions:
 
     def check_named(self, address: Int, line: int) -> None:
         """Raise Unsupported for an address that is formed from no region, but from inputs."""
-        names = asked(address)
+        names = variables_of(address)
         if not names or names & self.walk.memory.regions.keys():
             return
         first = min(names)

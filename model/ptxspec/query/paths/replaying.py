@@ -16,12 +16,12 @@ from ptxspec.language.specials import special_registers
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.exact_engine import ExactEngine, ExactRun, Interpreted
+from ptxspec.machine.exact_engine import ExactEngine, ExactRun, InterpretedKernel
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.launch import Asked, Bounds, How, Launches, Wanted
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.launch import LaunchBounds, Launches, LaunchOptions, LaunchSettings, LaunchShape
+from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import Memory as OwnedMemory
-from ptxspec.machine.program import Program
+from ptxspec.machine.program import KernelProgram
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.sides import Side
@@ -83,12 +83,14 @@ class _Engine(ExactEngine):
 
     run: ExactRun | None = None
 
-    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
+    def prepared(
+        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
+    ) -> InterpretedKernel:
         engine, interpreted = self, super().prepared(program, threads, spread, watch)
 
-        class Shown(Interpreted):
+        class Shown(InterpretedKernel):
             def start(
-                self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
+                self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
             ) -> ExactRun:
                 engine.run = super().start(memory, extents, slots, worker, watch)
                 return engine.run
@@ -102,10 +104,10 @@ class _Launches(Launches):
     first: _InitialState
     engine: _Engine
 
-    def _run(self, kernel: Any, extents: Any, args: Any, limits: Any, how: How) -> Any:
+    def _run(self, kernel: Any, extents: Any, args: Any, limits: Any, how: LaunchSettings) -> Any:
         return super()._run(kernel, extents, args, limits, how._replace(fresh=self.first))
 
-    def _engine(self, how: How) -> Engine:
+    def _engine(self, how: LaunchSettings) -> Engine:
         return self.engine
 
 
@@ -164,8 +166,8 @@ def run(
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
     # a side that may be contracted is not launched
     contract, picked = "none" if options.contract == "any" else options.contract, _Picked(profile, pick)
-    wanted = Wanted("exact", picked, 1, None, (where.memory,), None, "early", contract, "round-robin", False)
-    grid, bounds = Asked(1, options.lanes, None, 0, False), Bounds(_STEPS, None, None, None)
+    wanted = LaunchOptions("exact", picked, 1, None, (where.memory,), None, "early", contract, "round-robin", False)
+    grid, bounds = LaunchShape(1, options.lanes, None, 0, False), LaunchBounds(_STEPS, None, None, None)
     try:
         launches.launch(side.main.name, grid, _arguments(side, values), bounds, wanted)
     except LaunchError as error:

@@ -18,7 +18,7 @@ from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
 from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
-from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
+from ptxspec.machine.flow import Block, FlowGraph, destinations, ending, values_of
 from ptxspec.query.fragments import (
     ALONE,
     WARP_ALONE,
@@ -53,7 +53,7 @@ class Walk:
 
     def __init__(self, side: Side, options: Options):
         self.side, self.options, self.lanes = side, options, options.lanes
-        self.kernel, self.flow = side.kernel, Flow(side.kernel)
+        self.kernel, self.flow = side.kernel, FlowGraph(side.kernel)
         self.registers: dict[str, Type] = {}
         #: by name, whether an input is read only because another path leaves it as it was
         self.inputs: dict[str, bool] = {}

@@ -48,7 +48,7 @@ def lines_of(wanted: Request, threads: int) -> list[ExecutedLine]:
     steps, first, left = run(wanted, threads, registers(wanted.text))
     lines = [text for _, text in wanted.lines]
     lanes: dict[int, list[int]] = {}
-    for stretch in steps.ran:
+    for stretch in steps.executed:
         for index in range(stretch.start, stretch.end):
             lanes.setdefault(steps.lines[index] - first, []).append(stretch.thread)
     drawn = []
@@ -107,7 +107,7 @@ def stays(steps: Course, unit: int) -> dict[int, list[Stay]]:
     of them has come to where they wait until all of them may go on, which is not yet their turn."""
     by_unit: dict[int, list[Stay]] = {}
     waiting: set[int] = set()
-    for stretch in steps.ran:
+    for stretch in steps.executed:
         for number in [n for n in waiting if not any(thread // unit == n for thread in stretch.waiting)]:
             by_unit[number].append(Stay("waits", by_unit[number][-1].end, stretch.step))
             waiting.remove(number)
@@ -127,7 +127,7 @@ def arrivals(
 ) -> dict[int, list[UnitArrival]]:
     """For each unit when it comes to the instructions whose text begins with one of the words."""
     by_unit: dict[int, list[UnitArrival]] = {}
-    for stretch in steps.ran:
+    for stretch in steps.executed:
         for index in range(stretch.start, stretch.end):
             number = steps.lines[index] - first
             text = lines[number] if 0 <= number < len(lines) else ""
@@ -148,7 +148,7 @@ def drawn_course(wanted: Request) -> list[Panel]:
     threads, unit = int(wanted.single("threads")), contracts.warps.LANES
     steps, first, _ = run(wanted, threads)
     lines = [text for _, text in wanted.lines]
-    total = max(stretch.step + stretch.end - stretch.start for stretch in steps.ran)
+    total = max(stretch.step + stretch.end - stretch.start for stretch in steps.executed)
     met = arrivals(steps, lines, first, unit, ("bar.", "barrier."))
     canvas, left = Canvas(), MARGIN + 50
     scale = (WIDTH - MARGIN - left) / total

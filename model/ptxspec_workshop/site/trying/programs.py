@@ -10,7 +10,7 @@ from typing import Any
 
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
-from ptxspec.machine.leaving import Left, shape
+from ptxspec.machine.leaving import LeftRegisters, shape
 from ptxspec.query.texts import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
@@ -81,7 +81,7 @@ def _report(text: str, outcome: ProgramOutcome) -> dict[str, Any]:
     }
 
 
-def _label(thread: Left, several: bool, block: Sequence[int]) -> str:
+def _label(thread: LeftRegisters, several: bool, block: Sequence[int]) -> str:
     """A thread's coordinates: one number, where the others are zero everywhere."""
     shown = str(thread.thread[0]) if tuple(block[1:]) == (1, 1) else str(thread.thread)
     cta = str(thread.cta[0]) if thread.cta[1:] == (0, 0) else str(thread.cta)
@@ -92,7 +92,7 @@ def _register(name: str, type: Type, bits: Any) -> dict[str, Any]:
     return {"name": name, "type": _name(type), "readings": labelled(bits, type, type.width)}
 
 
-def _column(name: str, type: Type, threads: Sequence[Left]) -> dict[str, Any]:
+def _column(name: str, type: Type, threads: Sequence[LeftRegisters]) -> dict[str, Any]:
     return {"name": name, "type": _name(type), "values": [_reading(thread.registers[name], type) for thread in threads]}
 
 

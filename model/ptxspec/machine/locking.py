@@ -1,4 +1,4 @@
-"""One at a time: what uses a module's state waits until nobody else does."""
+"""Locks: what uses a module's state waits until nobody else does."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from ptxspec.machine.errors import LaunchError
 
 
-class HasTurn(Protocol):
+class HasLock(Protocol):
     """What only one thread at a time uses."""
 
-    turn: Turn
+    lock: NonReentrantLock
 
 
-Owner = TypeVar("Owner", bound=HasTurn)
+Owner = TypeVar("Owner", bound=HasLock)
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Turn:
-    """Held by the thread whose turn it is. Not to be taken twice: what would wait for itself gets a RuntimeError, with the text
-    `refusal`."""
+class NonReentrantLock:
+    """A lock that one thread at a time holds. A thread that takes it twice would wait for itself: it gets a RuntimeError with the
+    text `refusal`."""
 
     def __init__(self, refusal: str) -> None:
         self._lock, self._refusal = threading.Lock(), refusal
@@ -41,17 +41,17 @@ class Turn:
         self._lock.release()
 
 
-def alone(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
-    """Let a method wait for its object's `turn`. An error of the program that is launched has no frames of the engine in its
+def locked(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
+    """Let a method wait for its object's `lock`. An error of the program that is launched has no frames of the engine in its
     traceback."""
 
-    def waits(self: Owner, /, *args: P.args, **how: P.kwargs) -> R:
+    def wrapper(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
         __tracebackhide__ = True  # from pytest, which shows the caller's line then
-        with self.turn:
+        with self.lock:
             try:
-                return method(self, *args, **how)
+                return method(self, *args, **kwargs)
             except LaunchError as error:
                 raise error.with_traceback(None) from None
 
-    functools.update_wrapper(waits, method)
-    return waits
+    functools.update_wrapper(wrapper, method)
+    return wrapper

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptxspec.machine.driver.codes import CHOICES, DRAWN, IN_TURNS, LISTED
-from ptxspec.machine.engine import Running
+from ptxspec.machine.engine import EngineRun
 
 #: what a schedule may be, for messages
 _MAY_BE = "'round-robin', 'random:SEED', or a list of numbers of threads"
 
 
-class Choosing:
+class TurnSchedule:
     """The schedule of one launch."""
 
     def __init__(self, schedule: Any):
@@ -33,17 +33,17 @@ class Choosing:
         else:
             raise TypeError(f"schedule is {_MAY_BE}, not {schedule!r}")
 
-    def begin(self, running: Running) -> None:
+    def begin(self, running: EngineRun) -> None:
         """Tell the machine who chooses."""
         running.set("chooses", self.chooses)
         running.set("seed", self.seed)
 
-    def note(self, running: Running) -> None:
+    def note(self, running: EngineRun) -> None:
         """Note what was chosen since the last time."""
         self.made += running.column("choices")[: running.get("noted")].tolist()
         running.set("noted", 0)
 
-    def serve(self, running: Running) -> None:
+    def serve(self, running: EngineRun) -> None:
         """Note what was chosen since the last time, and give the next choices of a list."""
         self.note(running)
         if self.chooses == LISTED:

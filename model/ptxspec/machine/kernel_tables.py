@@ -1,0 +1,144 @@
+"""The driver's tables of a kernel: of each instruction what the threads that come to it wait for, and how, what they give, and
+where they go on. Worked out once a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, assert_never
+
+from ptxspec import contracts
+from ptxspec.language.checked import Op
+from ptxspec.machine.driver import codes, inventory
+from ptxspec.machine.driver.places import BARRIERS
+from ptxspec.machine.program import KernelProgram, constant_arrival, more_words
+from ptxspec.machine.system import system_function
+from ptxspec.terms.effects import (
+    Advance,
+    Arrive,
+    Branch,
+    Call,
+    Check,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    Fence,
+    GridDependency,
+    ImageAccess,
+    IndexedBranch,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
+
+
+class KernelTables(NamedTuple):
+    """The numbers and tables of the driver's machine that are the same in every launch of a kernel."""
+
+    numbers: Mapping[str, int]
+    tables: Mapping[str, list[int]]
+
+
+class Role(NamedTuple):
+    """What threads wait for at an instruction, as driver/codes.py has it. And how: whether a thread waits there, however long
+    others take (`patient`), and learns how many have come (`reduces`); whether it meets only those at the very instruction
+    (`converged`), or first waits there for all of its warp (`aligned`), for lanes that have ended, too (`whole`), and for so many
+    `warps`."""
+
+    waits_for: int = codes.NOT_WAITING
+    waits: bool = True
+    reduces: bool = False
+    patient: bool = False
+    converged: bool = False
+    aligned: bool = False
+    whole: bool = False
+    warps: int = 1
+
+
+def role_of(effect: Effect | None) -> Role:
+    """What an effect means for the threads that come to the instruction."""
+    match effect:
+        case Collective():
+            return Role(
+                codes.WARP,
+                patient=effect.patient,
+                converged=effect.converged,
+                aligned=effect.aligned,
+                whole=effect.whole,
+                warps=effect.warps,
+            )
+        case Arrive():
+            return Role(codes.CTA_BARRIER, waits=False, aligned=effect.aligned)
+        case Wait():
+            return Role(codes.CTA_BARRIER, reduces=effect.reduction, aligned=effect.aligned)
+        case ClusterArrive():
+            return Role(codes.CLUSTER_BARRIER, waits=False, aligned=effect.aligned)
+        case ClusterWait():
+            return Role(codes.CLUSTER_BARRIER, aligned=effect.aligned)
+        case ImageAccess():
+            return Role(codes.HOST)
+        case Fence() | GridDependency():
+            return Role()
+        case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
+            return Role()
+        case Initiate() | Advance():
+            return Role()
+        case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+            return Role()
+        case _:
+            assert_never(effect)
+
+
+def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
+    """The numbers and tables of a kernel under the engine of this name."""
+    code, blocks = program.kernel.code, program.flow.blocks
+    roles, prices = [role_of(op.plan.meaning.effect) for op in code], contracts.limits.WORK[engine]
+    price_of = [prices.waiting + prices.image * (role.waits_for == codes.HOST) for role in roles]
+    for i, op in enumerate(code):
+        if system_function(program.kernel, op) is not None:
+            roles[i], price_of[i] = roles[i]._replace(waits_for=codes.HOST), prices.waiting + prices.system
+    landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles[b.finishes].waits_for == codes.WARP]
+    resumes = [0] * len(code)
+    for block in blocks:
+        if block.finishes is None and block.end:
+            resumes[block.end - 1] = len(blocks) if block.taken is None else block.taken
+    spellings: dict[str, int] = {}
+    arrivals = [_arrival(program, op, role) for op, role in zip(code, roles, strict=True)]
+    rows, schedule, scopes = inventory.rows(), contracts.schedule, {role.waits_for for role in roles}
+    numbers = {
+        "blocks": len(blocks), "landings": len(landings), "meets": int(bool(scopes - {codes.NOT_WAITING})),
+        "in_clusters": int(codes.CLUSTER_BARRIER in scopes), "turn_length": schedule.TURN, "round_length": schedule.ROUND,
+        "barrier_words": rows["barriers"], "part_words": rows["parts"], "patience_words": rows["patience"],
+        "meeting_words": rows["meetings"], "warp_meeting_words": rows["warp_meetings"], "visit_words": rows["visits"],
+        "more_words": more_words(program), "observes": int(program.flow.observed.meetings),
+    }  # fmt: skip
+    tables = {
+        "resume": resumes,
+        "landing": landings,
+        "price_of": price_of,
+        # instructions that are spelled alike have one number: lanes meet at any of them
+        "spelling": [spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in code],
+        **{field: [int(getattr(role, field)) for role in roles] for field in Role._fields},
+        **{
+            f"fixed{field}": [row[k] for row in arrivals] for k, field in enumerate(("", "_number", "_named", "_value"))
+        },
+    }
+    return KernelTables(numbers, tables)
+
+
+def _arrival(program: KernelProgram, op: Op, role: Role) -> tuple[int, int, int, int]:
+    """What is known of those that meet at an instruction, as driver/codes.py has it, and what each gives then."""
+    given = constant_arrival(program, op)
+    if given is None:
+        return codes.UNKNOWN, 0, 0, 0
+    number, named, _ = given
+    whole = role.waits_for == codes.CTA_BARRIER and not role.reduces and named < 0 and 0 <= number < BARRIERS
+    return codes.WHOLE_CTA if whole else codes.FIXED, *given
