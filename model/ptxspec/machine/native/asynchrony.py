@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+import ptxspec.machine.native.events as events
 from ptxspec.machine import hosts
-from ptxspec.machine.native import events
 from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
 from ptxspec.machine.native.context import FIELD, field_text
 from ptxspec.machine.native.layout import Layout

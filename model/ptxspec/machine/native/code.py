@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
+import ptxspec.machine.native.events as events
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.codes import IN_TURNS
-from ptxspec.machine.native import events
 from ptxspec.machine.native.asynchrony import ending
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import ptxspec.machine.native.events as events
 from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import Block, successors
-from ptxspec.machine.native import events
 from ptxspec.machine.native.context import FIELD, OWN
 from ptxspec.machine.native.layout import Layout
 from ptxspec.terms.native import Emitter
