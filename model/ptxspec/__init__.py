@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxspec.literate.finder import install as _install_finder
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
