@@ -82,9 +82,9 @@ def _of_opcode(chapter: str, opcode: str) -> list[str]:
 
     modules = registry().index.get(opcode, ())
     pages = [Path(page_name(str(path))) for name, path in finder.pages("ptxspec.spec") if name in modules]
-    own = [page for page in pages if not chapter or f"/{page.parent.as_posix()}".endswith(f"/{chapter}")]
-    main = [page for page in own if page.stem == opcode or page.stem.split(".")[0] != opcode]
-    return [page.as_posix() for page in main or own]
+    chosen = [page for page in pages if not chapter or f"/{page.parent.as_posix()}".endswith(f"/{chapter}")]
+    main = [page for page in chosen if page.stem == opcode or page.stem.split(".")[0] != opcode]
+    return [page.as_posix() for page in main or chosen]
 
 
 def _section(text: str, number: int) -> str:

@@ -134,11 +134,11 @@ def resolved(page: str) -> ModuleType:
     """The page of a module's name below the specification, such as "machine.limits". Raises ContractError if there is none."""
     module = f"{SPECIFICATION}.{page}"
     try:
-        found = finder.load(module)
+        loaded = finder.load(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ContractError(module, 1, "there is no such page, which the model takes names from") from None
-    if getattr(found, "__file__", None) is None:
+    if getattr(loaded, "__file__", None) is None:
         raise ContractError(module, 1, "this is a folder, no page, which the model takes names from")
-    return found
+    return loaded

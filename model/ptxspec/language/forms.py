@@ -284,8 +284,8 @@ class Opcode:
         for line, definition in self.lines:
             bound = line.bindings(modifiers)
             if bound is not None:
-                own = line.with_hints(bound)
-                forms.append(Form(mnemonic, bound_values(bound, line, definition), own, definition, line.signs))
+                hinted = line.with_hints(bound)
+                forms.append(Form(mnemonic, bound_values(bound, line, definition), hinted, definition, line.signs))
         return forms
 
     def _in_another_order(self, mnemonic: str) -> list[Form]:

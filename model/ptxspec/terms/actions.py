@@ -44,7 +44,7 @@ from ptxspec.terms.vocabulary import low_bits, select, sign_extend
 
 
 @dataclass
-class Trace:
+class DefinitionTrace:
     """What the definition that is being evaluated does: its effect, its use of the condition code, and what it asked of the epoch
     of the module (by the register's entry and the edition)."""
 
@@ -60,25 +60,25 @@ class Trace:
 
 
 #: that of the definition that is being evaluated, which is the last: one may be evaluated while another is
-_traces: list[Trace] = []
+_traces: list[DefinitionTrace] = []
 
 
 @contextmanager
-def tracing(epoch: Epoch = NEWEST) -> Iterator[Trace]:
+def tracing(epoch: Epoch = NEWEST) -> Iterator[DefinitionTrace]:
     """Note what the words below are used for, in a module of that epoch."""
-    _traces.append(Trace(epoch))
+    _traces.append(DefinitionTrace(epoch))
     try:
         yield _traces[-1]
     finally:
         _traces.pop()
 
 
-def current() -> Trace | None:
+def current() -> DefinitionTrace | None:
     """The trace of the definition that is being evaluated, if one is."""
     return _traces[-1] if _traces else None
 
 
-def _traced(what: str) -> Trace:
+def _traced(what: str) -> DefinitionTrace:
     if not _traces:
         raise blame(f"{what} outside an instruction's definition")
     return _traces[-1]

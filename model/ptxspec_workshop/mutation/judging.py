@@ -165,7 +165,7 @@ def _few(forms: Sequence[Form], hint: PriorEvidence) -> list[Form]:
     for form in forms:
         groups.setdefault((form.definition, form.syntax.opcode), []).append(form)
     most = max(4, FORMS // max(1, len(groups)))
-    few = [form for own in groups.values() for form in some(own, most)]
+    few = [form for group in groups.values() for form in some(group, most)]
     return sorted(few, key=lambda form: str(form) != hint.name)
 
 

@@ -139,8 +139,8 @@ def _instructions() -> Iterator[Thing]:
                 yield Thing("insn", title, document, "", about)
                 titles.add(title)
             is_shared = len(pages.opcodes(pages.module_of(document))) > 1
-            own = opcode if is_shared else document.split("/")[-1]
-            yield Thing("insn", f"{chapter(document)}/{own}", document, "", about)
+            name = opcode if is_shared else document.split("/")[-1]
+            yield Thing("insn", f"{chapter(document)}/{name}", document, "", about)
 
 
 def _gaps() -> Iterator[Thing]:
