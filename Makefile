@@ -17,7 +17,7 @@ INTEROP = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
 SOLVERS = $(BIN)/python -m pip install --quiet --editable '.[solvers]' \
 	|| echo "NO BITWUZLA for this machine: tests of a second solver will say that they did not run" >&2
 
-.PHONY: help install tour page test test-long lint ledger mutation proofs evidence site bench wheel clean
+.PHONY: help install tour page test test-slow test-long lint ledger mutation proofs evidence site bench wheel clean
 
 help:
 	@echo "make tour      install, then two minutes: an instruction, questions, five kernels, evidence, the site"
@@ -47,7 +47,11 @@ page: install
 
 # neighbours stay in one process, which has worked out already what they share, until another has nothing left to do
 test: install
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not long"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not long and not slow"
+
+# what takes seconds each: a third of the time for a hundredth of the tests
+test-slow: install
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "slow and not long"
 
 test-long: install
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal

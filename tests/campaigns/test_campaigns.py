@@ -183,6 +183,7 @@ def cluster() -> Iterator[Any]:
             yield own
 
 
+@pytest.mark.slow
 def test_a_worker_of_a_cluster_is_killed_and_nothing_is_lost(cluster: Any, tmp_path: Path) -> None:
     """In the middle of its item, which another one takes over. Items that end or hang their process are findings there too."""
     items = [(str(i), (str(tmp_path), i)) for i in range(12)]

@@ -40,6 +40,7 @@ def test_what_nvcc_prints(name: str) -> None:
     assert not gaps_of(check(modules()[name]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in sorted(modules()) if name.startswith("asynchronous ")])
 @pytest.mark.parametrize("engine", ["exact", "native"])
 def test_copies_that_finish_later_run(name: str, engine: str) -> None:
@@ -96,6 +97,7 @@ def account_of(found: Iterable[Verdict]) -> Account:
     return account
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "count"), [("nvcc", 120), ("hand", 160)])
 def test_mutants(assembler: str, family: str, count: int) -> None:
     """No difference is unknown. So few say little of a rate, for which the long test is: where 13 in a thousand differ, one set in

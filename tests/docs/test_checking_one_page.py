@@ -69,6 +69,7 @@ def went(**other: str) -> dict[str, str]:
     return {check: "none" if check == "laws" else "fine" for check in CHECKS} | other
 
 
+@pytest.mark.slow
 def test_a_page_that_is_right(checkout: Path) -> None:
     status, found, output = checked(checkout, "mad24")
     assert (status, found) == (0, went()), output
@@ -109,6 +110,7 @@ def test_a_definition_that_raises(checkout: Path) -> None:
     assert f"  {MAD24}:{line}:13: F821" in output and f'  {MAD24}:{line}: error: Name "partial"' in output
 
 
+@pytest.mark.slow
 def test_an_invariant_that_does_not_hold_and_a_tempting_claim_that_does(checkout: Path) -> None:
     nobody, stays = (
         "a CTA without threads has no warp with a lane that may still come",

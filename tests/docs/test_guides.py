@@ -22,6 +22,7 @@ PAGES = [path for folder in FOLDERS for path in sorted(folder.glob("*.md"))]
 TOOLS = ("numba", "tinygrad")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_a_guide_runs(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for tool in TOOLS:

@@ -133,6 +133,7 @@ def test_what_is_no_message() -> None:
         client.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", ["1" + "0" * 15, "9" * 5000, "-1", "1e3", "0x10", "", str(1 << 40), "7" * 100_000])
 def test_a_length_that_no_message_has_is_answered_and_the_server_ends(length: str) -> None:
     client = Client()

@@ -64,6 +64,7 @@ def only_orders(form: Form) -> bool:
     return isinstance(form.meaning(form.absences[-1]).effect, Fencing | None)
 
 
+@pytest.mark.slow
 def test_every_pure_form_is_compared() -> None:
     pure = {f.definition for opcode in registry().opcodes for f in pure_forms(opcode)}
     others = {f.definition for f in ptxspec.forms() if not only_orders(f) or f.definition.results} - pure

@@ -26,6 +26,7 @@ def case(name: str) -> cluster_cases.ClusterCase:
     return next(c for c in every_case() if c.name == name)
 
 
+@pytest.mark.slow
 def test_the_recorded_answers_are_what_the_machine_does() -> None:
     assert ANSWERS is not None
     count, differences = CLUSTERS.compare(every_case(), ANSWERS)

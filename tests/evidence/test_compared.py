@@ -51,6 +51,7 @@ def compiled() -> dict[str, Callable[[list[np.ndarray]], np.ndarray]]:
     return {n: lambda columns, loop=loop: loop(columns)[0] for n, loop in zip(names, loops, strict=True)}  # type: ignore[misc]
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("function", multifunction_operands.FUNCTIONS, ids=lambda f: f.instruction)
 def test_what_was_compared_is_what_the_form_gives(

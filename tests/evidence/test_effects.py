@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 import ptxspec
 from ptxspec.language.forms import Form, registry
@@ -43,6 +44,7 @@ def test_both_engines_do_the_same() -> None:
     assert count >= 32 * len(own) and not differences
 
 
+@pytest.mark.slow
 def test_every_form_is_asked_or_says_why_not() -> None:
     assert ANSWERS is not None
     in_family = [f for opcode in registry().opcodes for f in asked(opcode)]

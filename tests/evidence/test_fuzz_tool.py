@@ -81,6 +81,7 @@ def test_an_emulator_that_is_right(emulator: str) -> None:
     assert told == {"executed": 1, "cells_not_judged": 0, "finding": None}
 
 
+@pytest.mark.slow
 def test_a_wrong_instruction_is_found_and_made_small(
     emulator: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_wrong_instruction_is_found_and_made_small(
     assert asked(*again)["now"] is None
 
 
+@pytest.mark.slow
 def test_a_crash_is_made_small(emulator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = seed_with("prmt.b32")
     monkeypatch.setenv("PTX_CRASHES", "prmt")
@@ -134,6 +136,7 @@ def script(path: Path, body: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

@@ -74,12 +74,14 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     by_tests.tests.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_with_the_mistake_alone_kills(only: Any) -> None:
     only("0x10B4")
     found = by_tests.noticed(code())
     assert found is not None and found.name.endswith("test_one.py::test_codes") and "4277" in found.shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", ["code()", "0"])
 def test_a_test_that_never_fails_or_always_does_tells_nothing(only: Any, expected: str) -> None:
     only(expected)

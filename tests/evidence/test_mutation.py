@@ -204,6 +204,7 @@ def test_a_mutant_that_is_the_original_is_equivalent(monkeypatch: pytest.MonkeyP
     assert (found.status, found.by) == (EQUIVALENT, "same terms")
 
 
+@pytest.mark.slow
 def test_a_mutant_that_is_proved_to_be_the_original_is_equivalent(monkeypatch: pytest.MonkeyPatch) -> None:
     own = difference()
     found = judge(constructed(own, "-(b - a)", monkeypatch))
@@ -263,6 +264,7 @@ def test_a_refinement_that_is_refuted_and_holds_with_the_mistake_kills(monkeypat
         assert next(c.expected for c in own if c.title == found.name) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "original", "new"),
     [

@@ -40,6 +40,7 @@ def compared(seeds: list[int], engine: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "start"), [("exact", 0), ("exact", 500), ("exact", 1000), ("native", 300)])
 def test_a_few_programs_give_what_the_machine_gave(engine: str, start: int) -> None:
     compared(agreeing()[start : start + 4], engine)

@@ -59,6 +59,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
     return record
 
 
+@pytest.mark.slow
 def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> None:
     """Our machine gives what the H200 gave: so what it is recorded to give is what the H200 is recorded to have given."""
     launched = asked(tmp_path).launches
@@ -106,6 +107,7 @@ def entries(family: families.KernelFamily, folder: Path) -> list[dict[str, Any]]
     return kept.facts["differences"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("levels", "counts"), [pytest.param(("-O0",), (1, 0, 1), marks=pytest.mark.long), (("-O3",), (0, 1, 1))]
 )

@@ -21,6 +21,7 @@ from ptxspec_workshop.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 ANSWERS = FUNCTIONS.read()
 
 
+@pytest.mark.slow
 def test_every_answer_is_of_a_form_that_is_compared() -> None:
     """None is left over, as it would be if a page lost a form, or if a form became one that is not compared."""
     assert ANSWERS is not None

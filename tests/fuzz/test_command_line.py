@@ -92,6 +92,7 @@ def test_a_fault_is_found() -> None:
     assert faults("eval", False, 2, "", "") == ["a failure without a word"]
 
 
+@pytest.mark.slow
 def test_the_cases_reach_into_the_commands(tmp_path: Path) -> None:
     """Some do what they were asked, some are refused in each way."""
     from command_lines import called

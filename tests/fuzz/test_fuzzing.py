@@ -110,6 +110,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "first", "count"), chunks(SOME, 0))
 def test_some(name: str, first: int, count: int) -> None:
     check(name, first, count)

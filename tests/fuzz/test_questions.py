@@ -58,6 +58,7 @@ def sought(seed: int) -> str:
     return found.status
 
 
+@pytest.mark.slow
 def test_inputs_for_conditions() -> None:
     counts = Counter(map(sought, range(20)))
     assert counts["found"] > 12, counts

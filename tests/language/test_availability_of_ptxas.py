@@ -179,6 +179,7 @@ def agree(forms: list[Form]) -> int:
     return len(some)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", range(8))
 def test_some_forms_of_each_definition(part: int, assembler: str, newest_assembler: str) -> None:

@@ -265,6 +265,7 @@ def test_integers_of_ptxas(type: str) -> None:
     assert 0 < len(differ) < 300
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("assembler")
 def test_doubles_of_ptxas() -> None:
     """The bits of NaNs too."""

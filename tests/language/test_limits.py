@@ -67,6 +67,7 @@ LOADS = {
 }
 
 
+@pytest.mark.slow
 def test_under_a_limit() -> None:
     """All texts in one test: the process that reads them is started once."""
     every = loaded()
@@ -119,6 +120,7 @@ def test_time_is_linear(name: str) -> None:
     grows_in_proportion(take, 1000, most=8)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", hostile.GROWING)
 def test_memory_is_linear(name: str) -> None:

@@ -128,6 +128,7 @@ def test_mutants_of_the_examples(path: Path) -> None:
     assert seen["loaded"] > 2 and seen["refused"] > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_mutants_of_a_text_with_everything(seed: int) -> None:
     rng, seen = random.Random(seed), Counter[str]()

@@ -66,6 +66,7 @@ def taken(tried: list[str], head: int, version: str, target: str, by: str) -> li
     return left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "target", "least"),
     [("9.5", "sm_120a", (36, 30)), ("9.5", "sm_121f", (36, 25)), ("9.0", "sm_121a", (35, 29)), ("9.5", "sm_100a", (8, 4))],

@@ -183,6 +183,7 @@ def test_fences_are_found_as_markdown_has_them() -> None:
     assert [(f.line, f.text) for f in found] == [(10, "y = 2\n")]
 
 
+@pytest.mark.slow
 def test_a_type_error_in_a_fence_is_reported_at_the_documents_line(plant: Plant, tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     from ptxspec.literate.lint import complaints, lay_out

@@ -171,6 +171,7 @@ def test_when_pieces_land_does_not_show(engine: Any, copies: str) -> None:
     assert np.array_equal(out.reshape(2, 32), data.sum(axis=1, dtype=np.uint32)[:, ::-1])
 
 
+@pytest.mark.slow
 def test_a_product_of_matrices() -> None:
     """Tiles of 16 × 16, two at a time on their way, against NumPy."""
     n = 48

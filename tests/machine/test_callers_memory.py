@@ -249,6 +249,7 @@ SCATTERED = kernel(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize("apart", [4, 52, 4096, 5000])
 def test_stores_all_over_are_undone(engine: str, apart: int, workers: int) -> None:

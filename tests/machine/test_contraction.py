@@ -20,6 +20,7 @@ HEAD = ".version 8.6\n.target {target}\n.address_size 64\n"
 FEW = 14
 
 
+@pytest.mark.slow
 def test_an_h200_contracts_nothing_at_o0_and_all_at_o3() -> None:
     """All kernels."""
     recorded, own = read(), kernels()

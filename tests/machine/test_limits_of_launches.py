@@ -450,6 +450,7 @@ def processor_seconds(source: str, engine: str, args: Any = None) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "small", "more", "engine", "most"),
     [

@@ -61,6 +61,7 @@ def outcome(name: str, text: str, engine: str) -> tuple[object, ...]:
     return "", done.steps, *(a.tobytes() for a in args if isinstance(a, np.ndarray))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_mutants(name: str) -> None:
     """Eight for each example that differ from it and can still be loaded."""

@@ -161,6 +161,7 @@ FETCHES = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", ["0", "1"])
 def test_a_way_to_wait_for_copies(documents: Path, checked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large copies of shared memory into memory of the caller, beside others that a thread waits for in another way."""
@@ -211,6 +212,7 @@ TALLIES = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", ["0", "1"])
 def test_copies_complete_on_an_object_in_memory(documents: Path, checked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every thread sees all copies, its own and others', when the object says that they have come; not before."""

@@ -261,6 +261,7 @@ def inputs(seed: int, threads: int) -> np.ndarray:
     return cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5000, 5005))
 def test_the_engines_agree(seed: int) -> None:
     """On every word of every register of every thread, over the forms of today."""

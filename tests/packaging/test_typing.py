@@ -33,6 +33,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mypy")
 
 
+@pytest.mark.slow
 def test_a_program_passes_the_strictest_check(cache: Path) -> None:
     found = checked(PROGRAM, cache)
     assert found.returncode == 0, found.stdout + found.stderr

@@ -125,6 +125,7 @@ def test_sides_share_inputs_and_results_only(claim: Identity) -> None:
     assert len(registers) <= 2, f"{claim.page} compares {outputs}"
 
 
+@pytest.mark.slow
 def test_few_claims_are_trivial() -> None:
     """Where both sides are the very same term, the solver was not needed. Claims about memory and warps are so more often, as
     accesses and lanes are followed before: the test of their opposites shows what they are worth."""
@@ -232,6 +233,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("title", "old", "new"), MUTANTS, ids=[f"{t}: {new}" for t, _, new in MUTANTS])
 def test_changed_claim_is_refuted(title: str, old: str, new: str) -> None:

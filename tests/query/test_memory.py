@@ -33,6 +33,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 def test_evaluations_leave_nothing_behind() -> None:
     evaluations(1_000, 1)  # what is computed once for all is computed now
     gc.collect()

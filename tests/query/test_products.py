@@ -118,6 +118,7 @@ def test_sides_that_are_one_number_are_so_before_a_solver_is_asked(
     assert verdict.status == "proved"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sides", "was", "now", "how"),
     [
@@ -147,6 +148,7 @@ def test_without_a_profile_a_remainder_has_another_sign_too() -> None:
     assert ptxspec.prove(*SIGNED_REMAINDER, assume="b != 0").status == "refuted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sides", "assume", "how"), [BY_LAWS[1], BY_LAWS[8]])
 def test_a_proof_by_laws_has_a_certificate(sides: tuple[str, str], assume: str | None, how: dict[str, Any]) -> None:
     made = records.certificate(records.recorded(*sides, assume=assume, **how))
@@ -170,6 +172,7 @@ OF_BF16 = ("mul.rn.bf16 d, a, b;", BY_SINGLE[1].replace("f16", "bf16"))
 SQUARE = ("mul.f16 d, a, a;", "cvt.f32.f16 x, a; mul.rn.f32 z, x, x; cvt.rn.f16.f32 d, z;")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sides",
     [
@@ -200,6 +203,7 @@ def test_another_rounding_of_a_product_is_refuted(sides: tuple[str, str], was: s
     assert verdict.status == "refuted"
 
 
+@pytest.mark.slow
 def test_the_only_inputs_that_differ_are_found_by_their_class_and_replayed() -> None:
     """One pair of operands in 2^32, which no sample has."""
     other = " setp.eq.u16 p, a, 3; setp.eq.u16 q, b, 0x5c01; and.pred p, p, q; @p mov.b16 d, 0;"
@@ -215,6 +219,7 @@ def test_a_product_in_a_format_that_is_too_narrow_is_refuted() -> None:
         assert ptxspec.prove("mul.f16 d, a, b;", narrow, timeout=40).status == "refuted"
 
 
+@pytest.mark.slow
 def test_a_proof_by_classes_has_a_certificate() -> None:
     made = records.certificate(records.recorded(*SQUARE))
     said = [query["purpose"] for query in made["queries"] if query["status"] == "unsat"]
@@ -257,6 +262,7 @@ def test_the_facts_hold_of_products_of_significands() -> None:
         assert evaluate(named, values, itself) == evaluate(claim, values) == evaluate(asked.differs, values), values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sides", "assume", "how"), SHARED)
 def test_a_product_that_both_sides_share_is_a_number(
     sides: tuple[str, str], assume: str | None, how: dict[str, Any]
@@ -265,6 +271,7 @@ def test_a_product_that_both_sides_share_is_a_number(
     assert verdict.status == "proved"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sides", "assume"),
     [
@@ -330,6 +337,7 @@ def test_operands_are_exchanged_of_sums_and_products_alone() -> None:
     assert exchanged(names[1]).op != "const"
 
 
+@pytest.mark.slow
 def test_an_input_of_few_bits_is_run_where_the_assumption_excludes_what_is_open() -> None:
     claim = ("mul.rn.f16 d, a, b;", "cvt.f32.f16 x, a; cvt.f32.f16 y, b; mul.rn.f32 z, x, y; cvt.rn.f16.f32 d, z;")
     verdict = ptxspec.prove(*claim, assume="a < 0x7c00 and b < 0x80", timeout=20)

@@ -344,6 +344,7 @@ def test_a_way_to_compare_nans_that_there_is_not() -> None:
 SUMS = "mul.f16 t, a, b; add.f16 d, t, c; add.f16 e, t, f;"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "right", "status"),
     [
@@ -626,6 +627,7 @@ def test_long_fragments(count: int) -> None:
     assert verdict.status == "refuted" and verdict.counterexample is not None
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("first", "again"),

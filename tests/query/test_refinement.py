@@ -86,6 +86,7 @@ CLAIMS: list[tuple[str, str, dict[str, Any], bool]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("left", "right", "options", "holds"), CLAIMS)
 def test_refinement(left: str, right: str, options: dict[str, Any], holds: bool) -> None:
     verdict = refines(left, right, **options)
@@ -117,6 +118,7 @@ CHIP: Any = ("portable", "hopper")
 _SOME = "a >= 0x3f7ff000 and a < 0x3f810000"
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("opcode", ["rcp.approx.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.f32", "sin.approx.f32", "cos.approx.f32",
                                     "lg2.approx.f32", "ex2.approx.ftz.f32", "tanh.approx.f32"])  # fmt: skip
@@ -128,6 +130,7 @@ def test_what_the_chip_approximates_is_within_the_bound(opcode: str) -> None:
     assert off.status == "refuted" and off.counterexample.inputs["a"] in range(0x3F7FF000, 0x3F810000)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("left", "right", "status"),

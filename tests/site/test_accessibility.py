@@ -81,6 +81,7 @@ def look_at(site: Path, kinds: Iterable[str], views: Iterable[tuple[str, int]]) 
     return found
 
 
+@pytest.mark.slow
 def test_two_kinds_of_pages_have_no_serious_violation(tmp_path: Path) -> None:
     assert look_at(sample_site(tmp_path), QUICK, VIEWS) == {}
 

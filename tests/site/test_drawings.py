@@ -527,6 +527,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_page_has_its_drawing(tree: Path) -> None:
     page = tree / "spec/instructions/integer/bfe.md"
     page.write_text(PAGE.format(more="bfe.u32 d, a, s, 8;"))

@@ -98,6 +98,7 @@ def agrees(found: dict[str, Any], names: set[str]) -> None:
         assert len(types.split()) >= len(form.syntax.operands)
 
 
+@pytest.mark.slow
 def test_an_export_is_what_its_schema_says() -> None:
     validate(exported(*SOME))
     agrees(exported(*SOME), set(SOME))

@@ -244,6 +244,7 @@ def objects(site: Path) -> dict[tuple[str, str], str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_object_has_its_anchor_in_the_site(small: Path) -> None:
     found = objects(small)
     counts = Counter(kind for kind, _ in found)

@@ -50,6 +50,7 @@ def by_kind(found: Sequence[str]) -> dict[str, str]:
     return {re.sub(r".*?\d: |“[^”]*”| '.*", "", one): one for one in reversed(found)}
 
 
+@pytest.mark.slow
 def test_pages_of_every_kind_are_valid(tmp_path: Path) -> None:
     site = sample_site(tmp_path)
     assert by_kind(errors([site / f"{page}.html" for page in (*SAMPLE, *MADE)])) == {}

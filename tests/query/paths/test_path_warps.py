@@ -24,6 +24,7 @@ NEIGHBOUR = "xor.b32 m, l, 1; mad.wide.u32 to, m, 4, p; ld.global.u32 d, [to];"
 FROM_INACTIVE = "mov.u32 l, %laneid; setp.ge.u32 p, l, 2; mov.b32 d, 0; @p shfl.sync.idx.b32 d, a, 0, 31, 0xfffffffc;"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "right"),
     [

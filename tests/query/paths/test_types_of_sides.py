@@ -57,6 +57,7 @@ def judged(seed: int) -> str:
     return alone if alone in ("proved", "refuted", "unknown") else "error"
 
 
+@pytest.mark.slow
 def test_one_error_for_straight_lines_paths_and_warps() -> None:
     counts = Counter(map(judged, range(24)))
     assert counts["error"] > 8 and counts["refuted"] + counts["proved"] > 2, counts

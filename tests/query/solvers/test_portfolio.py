@@ -46,6 +46,7 @@ def test_all_solvers_give_the_same_answers_and_models_that_are_exact(solver: Sol
             assert verdict.status == ("proved" if status == "unsat" else "refuted"), (question, verdict)
 
 
+@pytest.mark.slow
 @needs_bitwuzla
 @pytest.mark.parametrize("solver", ["bitwuzla", "portfolio"])
 def test_a_budget_is_kept_and_no_process_stays(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +60,7 @@ def test_a_budget_is_kept_and_no_process_stays(solver: Solver, monkeypatch: pyte
     assert "bitwuzla" in verdict.reason
 
 
+@pytest.mark.slow
 @needs_bitwuzla
 def test_a_format_that_bitwuzla_refuses_is_said_and_left_to_z3() -> None:
     sides = "mul.ftz.f32 t, a, 0f40000000; add.ftz.f32 d, t, b;", "add.ftz.f32 t, a, a; add.ftz.f32 d, t, b;"
