@@ -65,11 +65,6 @@ class ObservedEvents(NamedTuple):
     kinds: frozenset[EventKind] = frozenset()
 
     @property
-    def executions(self) -> bool:
-        """Whether each execution of an instruction is observed."""
-        return self.counts or EventKind.EXECUTE in self.kinds
-
-    @property
     def meetings(self) -> bool:
         """Whether the driver tells of events."""
         return bool(self.kinds & OF_DRIVER)

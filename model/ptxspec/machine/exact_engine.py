@@ -195,9 +195,10 @@ class ExactRun:
         #: for an instruction that only computes, or orders accesses, where the run of such instructions ends
         self.plain = runs(program)
         self.observed = program.flow.observed
+        self.is_observed = self.observed != UNOBSERVED
         self.counters: Counters | None = counters(program) if self.observed.counts else None
         self.noted: list[tuple[int, ...]] = []
-        if self.observed != UNOBSERVED:
+        if self.is_observed:
             self.plain = {index: index + 1 for index in self.plain}
         self.changing = {
             name: register.meaning() for name in program.flow.special if (register := changing(name)) is not None
@@ -354,7 +355,7 @@ class ExactRun:
         registers, index = self.registers[thread], block.start
         while index < block.end:
             behind = self.plain.get(index)
-            if self.observed != UNOBSERVED:
+            if self.is_observed:
                 self.observe_execution(index, thread)
             if behind is not None:
                 try:

@@ -212,20 +212,19 @@ class EventDispatcher:
         # of an instruction that several carry out, one after the other, and of the end of a body, which stands nowhere
         bodies = {function.position for function in checked.tree.functions}
         before = [None, *(op.position for op in kernel.code)]
-        self._executes = np.array(
-            [op.position not in {last, *bodies} for last, op in zip(before, kernel.code, strict=False)]
-        )
-        launch = ObservedLaunch(
-            kernel.name, instructions, self.spaces, extents.grid, extents.block, extents.cluster
-        )  # fmt: skip
+        executes = [op.position not in {last, *bodies} for last, op in zip(before, kernel.code, strict=False)]
+        #: by the index of an instruction whether its execution is told; the last is for events without an instruction
+        self._executes = np.array([*executes, True])
+        shape = extents.grid, extents.block, extents.cluster
+        launch = ObservedLaunch(kernel.name, instructions, self.spaces, *shape)
         for observer in observers:
             observer.begin(launch)
 
     def tell(self, rows: np.ndarray) -> None:
         """Tell of events: rows of `events.WORDS`, in the order in which they happened."""
         words = {name: np.ascontiguousarray(rows[:, i]).view(np.uint64) for i, name in enumerate(WORDS)}
-        instruction = np.minimum(words["instruction"], len(self._executes))
-        kept = (words["kind"] != EventKind.EXECUTE) | np.append(self._executes, True)[instruction]
+        instruction = np.minimum(words["instruction"], len(self._executes) - 1)
+        kept = (words["kind"] != EventKind.EXECUTE) | self._executes[instruction]
         words = {name: word[kept] for name, word in words.items()}
         events = np.zeros(int(kept.sum()), EVENT)
         for name in ("kind", "instruction", "size", "value", "high", "operation"):
