@@ -1,0 +1,182 @@
+"""Workloads beside C: the native engine and gcc on one core, as seconds of the processor, so that other work counts little.
+
+    python tests/benchmarks/suite.py [--only NAME …] [--workers 1] [--repeats 5] [--json PATH] [--docs]
+
+A workload is a kernel or several, with what the host does between launches; its arrays stay in the device's memory. The C version is
+the same algorithm in one thread, compiled by gcc -O3 for this processor, and its results are compared. `--docs` stores the figures
+and the table that the documentation shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from workloads.cases import WORKLOADS
+from workloads.device import Device, Twin, Workload, compile_c, compiler, differences
+
+import ptxspec
+
+ROOT = Path(__file__).resolve().parents[2]
+STORED = ROOT / "docs" / "reference" / "workloads.json"
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
+#: between these lines of the page is the table of the stored figures
+BEGIN, END = "<!-- workloads: written by tests/benchmarks/suite.py -->\n", "<!-- end of workloads -->\n"
+#: C versions that take microseconds are run this long, in seconds
+SAMPLED = 0.02
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """This thread on one core, if the system can say so."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def least(action: Callable[[], object], reset: Callable[[], None], repeats: int, sampled: float) -> tuple[float, float]:
+    """The least seconds of the processor and of the clock, of so many runs at least, and of as many as fit into `sampled`."""
+    processor = clock = math.inf
+    used, runs = 0.0, 0
+    while runs < repeats or used < sampled:
+        reset()
+        began, started = time.perf_counter(), time.process_time()
+        action()
+        one = time.process_time() - started
+        clock, processor = min(clock, time.perf_counter() - began), min(processor, one)
+        used, runs = used + one, runs + 1
+    return processor, clock
+
+
+def measured(workload: Workload, workers: int, repeats: int, scratch: Path) -> dict[str, Any]:
+    """The figures of a workload, times in milliseconds. Raises PtxError if its kernels are refused."""
+    began = time.process_time()
+    module = ptxspec.load(workload.ptx.read_text(), workload.ptx.name)
+    Device(module, workload.make(workload.small), workers=workers).run()
+    first = time.process_time() - began
+    case = workload.make(workload.table)
+    device = Device(module, case, workers=workers)
+    steps = device.run()
+    row: dict[str, Any] = {"workload": workload.name, "kind": workload.kind, "steps": steps, "first": first * 1e3}
+    if compiler() is not None:
+        twin = Twin(workload.name, case, compile_c(workload.name, scratch))
+        twin.run()
+        row["differences"] = differences(workload, device, twin)
+        row["tolerance"] = workload.tolerance
+        row["c"] = least(twin.run, twin.reset, repeats, SAMPLED)[0] * 1e3
+    processor, clock = least(device.run, device.reset, repeats, 0)
+    row["engine"], row["elapsed"] = processor * 1e3, clock * 1e3
+    if "c" in row:
+        row["ratio"] = row["engine"] / row["c"]
+    return row
+
+
+def shown(found: dict[str, Any]) -> Table:
+    table = Table(title=f"workloads, {found['workers']} worker(s), best of {found['repeats']}, milliseconds of the processor")
+    for column in ("workload", "kind", "thread-instr.", "first launch", "engine", "elapsed", "G instr./s", "gcc -O3", "engine / C", "results"):
+        table.add_column(column, justify="left" if column in ("workload", "kind") else "right")
+    for row in found["workloads"]:
+        table.add_row(
+            row["workload"], row["kind"], f"{row['steps']:,}", f"{row['first']:,.0f}", f"{row['engine']:.2f}", f"{row['elapsed']:.2f}",
+            f"{row['steps'] / row['engine'] / 1e6:.2f}", f"{row['c']:.3f}" if "c" in row else "no gcc",
+            f"{row['ratio']:.1f}" if "c" in row else "", agreement(row),
+        )  # fmt: skip
+    return table
+
+
+def agreement(row: dict[str, Any]) -> str:
+    """How a workload's results agree with C."""
+    if "c" not in row:
+        return "not compared"
+    if row["differences"]:
+        return "WRONG: " + "; ".join(row["differences"])
+    return "equal" if row["tolerance"] is None else f"within {row['tolerance']:g}"
+
+
+def processor() -> str:
+    """The model of this machine's processor."""
+    try:
+        model = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    except OSError:
+        model = None
+    return model[1] if model else platform.processor() or platform.machine()
+
+
+def text_of_page(found: dict[str, Any]) -> str:
+    """The table of the documentation, as Markdown."""
+    lines = [
+        f"Measured on {found['date']} with ptxspec {found['ptxspec']} on one core of a machine with the processor {found['processor']}: "
+        f"the best of {found['repeats']} runs.",
+        "",
+        "| Workload | Kind | Thread-instructions, millions | Engine, ms | gcc -O3, ms | Ratio | Results |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row in found["workloads"]:
+        lines.append(
+            f"| [{row['workload']}](../../tests/benchmarks/workloads/{row['workload']}.cu) | {row['kind']} | {row['steps'] / 1e6:.1f} "
+            f"| {row['engine']:.1f} | {row['c']:.2f} | {row['ratio']:.1f} | {agreement(row)} |"
+        )
+    mean = math.exp(sum(math.log(row["ratio"]) for row in found["workloads"]) / len(found["workloads"]))
+    lines += ["", f"The geometric mean of the {len(found['workloads'])} ratios is {mean:.1f}.", ""]
+    return "\n".join(lines)
+
+
+def page_with(text: str, found: dict[str, Any]) -> str:
+    """The page with the table of these figures. Raises ValueError if it has no place for one."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{PAGE} has no place for a table")
+    return f"{before}{BEGIN}\n{text_of_page(found)}\n{END}{after}"
+
+
+def main(arguments: list[str]) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), metavar="NAME", default=list(WORKLOADS))
+    parser.add_argument("--workers", type=int, default=1, help="host threads of a launch")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of each workload, of which the best counts")
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    parser.add_argument("--docs", action="store_true", help="store the figures and the table that the documentation shows")
+    given = parser.parse_args(arguments)
+    found: dict[str, Any] = {
+        "ptxspec": ptxspec.__version__, "date": date.today().isoformat(), "processor": processor(), "workers": given.workers,
+        "repeats": given.repeats, "workloads": [],
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in given.only:
+            try:
+                with on_one_core():
+                    found["workloads"].append(measured(WORKLOADS[name], given.workers, given.repeats, Path(scratch)))
+            except ptxspec.PtxError as refused:
+                raise SystemExit(f"{name} is refused: {refused}") from refused
+    Console(width=170).print(shown(found))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1))
+    if given.docs:
+        STORED.write_text(json.dumps(found, indent=1) + "\n")
+        PAGE.write_text(page_with(PAGE.read_text(), found))
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
