@@ -69,7 +69,7 @@ def hash(n: int) -> Case:
 # Reductions and scans
 
 
-@workload("warp reduction", table=1 << 20, small=512)
+@workload("warp reduction", table=1 << 18, small=512)
 def shfl_reduce(n: int) -> Case:
     values = {"blocks": u32(n // 256), "in": floats(n), "out": np.zeros(n // 256, f32)}
     return Case(values, one_launch("shfl_reduce", n // 256, 256, "blocks in out"), ["out"])
@@ -88,7 +88,7 @@ def scan(n: int) -> Case:
     return Case(values | {"before": np.zeros(512, u32), "rest": np.zeros(1, u32)}, host, ["out", "rest"])
 
 
-@workload("warp scan", table=1 << 19, small=1024)
+@workload("warp scan", table=1 << 17, small=1024)
 def warp_scan(n: int) -> Case:
     values = {"blocks": u32(n // 1024), "in": words(n), "out": np.zeros(n, u32)}
     return Case(values, one_launch("warp_scan", n // 1024, 1024, "blocks in out"), ["out"])
@@ -155,7 +155,7 @@ def lud(n: int) -> Case:
     return Case({"n": u32(n), "a": floats(n, n) + n * np.eye(n, dtype=f32)}, host, ["a"])
 
 
-@workload("sort by ballots", table=1 << 15, small=512)
+@workload("sort by ballots", table=1 << 14, small=512)
 def radix_sort(n: int) -> Case:
     blocks = n // 256
 
@@ -184,3 +184,149 @@ def recursion(n: int) -> Case:
 def quicksort(parts: int) -> Case:
     values = {"parts": u32(parts), "length": u32(64), "v": words(parts, 64).view(i32)}
     return Case(values, one_launch("quicksort", over(parts, 64), 64, "parts length v"), ["v"])
+
+
+@workload("calls", table=1 << 14, small=100)
+def calls(n: int) -> Case:
+    values = {"n": u32(n), "rounds": u32(24), "in": words(n), "out": np.zeros(n, u32)}
+    return Case(values, one_launch("calls", over(n, 128), 128, "n rounds in out"), ["out"])
+
+
+# Clusters, grids, bodies, graphs
+
+
+@workload("clusters", table=1 << 13, small=256)
+def kmeans(n: int) -> Case:
+    k, rounds, rng = 12, 3, generator()
+    centres = rng.uniform(-4, 4, (k, 8)).astype(f32)
+    points = (centres[rng.integers(0, k, n)] + rng.normal(0, 1, (n, 8))).astype(f32)
+
+    def host(device: Device) -> None:
+        for _ in range(rounds):
+            device.launch("kmeans_assign", over(n, 128), 128, "n", "k", "points", "centres", "nearest")
+            device.launch("kmeans_average", k, 128, "n", "points", "nearest", "centres")
+
+    values = {"n": u32(n), "k": u32(k), "rounds": u32(rounds), "points": points.T.copy(), "centres": points[:k].copy()}
+    return Case(values | {"nearest": np.zeros(n, u32)}, host, ["centres", "nearest"])
+
+
+@workload("stencil in shared memory", table=256, small=32)
+def hotspot(n: int) -> Case:
+    steps, blocks = 6, n // 16
+
+    def host(device: Device) -> None:
+        for step in range(steps):
+            pair = ("to", "from") if step % 2 else ("from", "to")
+            device.launch("hotspot", (blocks, blocks), (16, 16), "n", "power", *pair)
+
+    heat = 320 + 10 * floats(n, n)
+    values = {"n": u32(n), "steps": u32(steps), "power": floats(n, n) ** 2, "from": heat, "to": np.zeros((n, n), f32)}
+    return Case(values, host, ["from", "to"])
+
+
+@workload("stencil with sums", table=128, small=16)
+def srad(n: int) -> Case:
+    steps, blocks, tiles = 3, n * n // 256, n // 16
+
+    def host(device: Device) -> None:
+        for step in range(steps):
+            first, second = ("other", "image") if step % 2 else ("image", "other")
+            device.launch("srad_sums", blocks, 256, "n", first, "sums")
+            device.launch("srad_scale", 1, 1, u32(blocks), "sums", "scale")
+            device.launch("srad_coefficients", (tiles, tiles), (16, 16), "n", first, "scale", "c")
+            device.launch("srad_step", (tiles, tiles), (16, 16), "n", "rate", "c", first, second)
+
+    values = {"n": u32(n), "steps": u32(steps), "rate": f32(0.125), "image": np.exp(floats(n, n)), "other": np.zeros((n, n), f32)}
+    values |= {"c": np.zeros((n, n), f32), "sums": np.zeros(2 * blocks, f32), "scale": np.zeros(1, f32)}
+    return Case(values, host, ["image", "other", "scale"])
+
+
+@workload("all pairs", table=1024, small=128)
+def nbody(n: int) -> Case:
+    bodies = floats(n, 4)
+    bodies[:, 3] = np.abs(bodies[:, 3])
+    values = {"n": u32(n), "bodies": bodies, "accelerations": np.zeros((n, 4), f32)}
+    return Case(values, one_launch("nbody", n // 128, 128, "n bodies accelerations"), ["accelerations"])
+
+
+@workload("graph", table=1 << 15, small=300)
+def bfs(n: int) -> Case:
+    matrix = sparse(n, 4)
+    distances = np.full(n, -1, i32)
+    distances[0] = 0
+
+    def host(device: Device) -> None:
+        distance, changed = 0, True
+        while changed:
+            device["changed"][0] = 0
+            device.launch("bfs", over(n, 256), 256, "n", i32(distance), "starts", "neighbours", "distances", "changed")
+            distance, changed = distance + 1, bool(device["changed"][0])
+
+    values = {"n": u32(n), "starts": matrix["starts"], "neighbours": matrix["columns"], "distances": distances}
+    return Case(values | {"changed": np.zeros(1, u32)}, host, ["distances"])
+
+
+@workload("atomics in shared memory", table=1 << 17, small=600)
+def histogram(n: int) -> Case:
+    values = {"n": u32(n), "in": words(n), "counts": np.zeros(256, u32)}
+    return Case(values, one_launch("histogram", over(n, 2048), 256, "n in counts"), ["counts"])
+
+
+# Matrices and images through shared memory
+
+
+@workload("attention", table=256, small=64, tolerance=1e-6)
+def attention(n: int) -> Case:
+    values = {"n": u32(n), "q": floats(n, 32), "k": 3 * floats(n, 32)[::-1], "v": floats(32, n).T.copy(), "out": np.zeros((n, 32), f32)}
+    return Case(values, one_launch("attention", n // 64, 64, "n q k v out"), ["out"])
+
+
+@workload("transpose in shared memory", table=512, small=64)
+def transpose(n: int) -> Case:
+    values = {"n": u32(n), "in": floats(n, n), "out": np.zeros((n, n), f32)}
+    return Case(values, one_launch("transpose", (n // 32, n // 32), (32, 8), "n in out"), ["out"])
+
+
+@workload("dense algebra by tiles", table=256, small=64)
+def sgemm(n: int) -> Case:
+    values = {"n": u32(n), "a": floats(n, n), "b": floats(n, n).T.copy(), "c": np.zeros((n, n), f32)}
+    return Case(values, one_launch("sgemm", (n // 64, n // 64), 256, "n a b c"), ["c"])
+
+
+@workload("filter", table=256, small=16)
+def conv2d(n: int) -> Case:
+    values = {"n": u32(n), "in": floats(n, n), "out": np.zeros((n, n), f32)}
+    return Case(values, one_launch("conv2d", (n // 16, n // 16), (16, 16), "n in out"), ["out"])
+
+
+@workload("cells", table=256, small=32)
+def life(n: int) -> Case:
+    generations = 8
+
+    def host(device: Device) -> None:
+        for g in range(generations):
+            device.launch("life", (n // 16, n // 16), (16, 16), "n", *(("to", "from") if g % 2 else ("from", "to")))
+
+    alive = (words(n, n) % 3 == 0).astype(np.uint8)
+    values = {"n": u32(n), "generations": u32(generations), "from": alive, "to": np.zeros((n, n), np.uint8)}
+    return Case(values, host, ["from", "to"])
+
+
+@workload("transform", table=64, small=1)
+def fft(count: int) -> Case:
+    angles = -2 * np.pi * np.arange(256) / 512
+    roots = np.stack([np.cos(angles), np.sin(angles)], 1).astype(f32)
+    values = {"count": u32(count), "roots": roots, "in": floats(count, 512, 2), "out": np.zeros((count, 512, 2), f32)}
+    return Case(values, one_launch("fft", count, 256, "count roots in out"), ["out"])
+
+
+@workload("sort in shared memory", table=24, small=1)
+def bitonic(count: int) -> Case:
+    values = {"count": u32(count), "keys": words(count, 1024)}
+    return Case(values, one_launch("bitonic", count, 512, "count keys"), ["keys"])
+
+
+@workload("sort in local memory", table=2048, small=40)
+def local_sort(n: int) -> Case:
+    values = {"n": u32(n), "in": words(n, 32).view(i32), "out": np.zeros((n, 32), i32)}
+    return Case(values, one_launch("local_sort", over(n, 128), 128, "n in out"), ["out"])
