@@ -241,7 +241,7 @@ def srad(n: int) -> Case:
     return Case(values, host, ["image", "other", "scale"])
 
 
-@workload("all pairs", table=1024, small=128)
+@workload("all pairs", table=2048, small=128)
 def nbody(n: int) -> Case:
     bodies = floats(n, 4)
     bodies[:, 3] = np.abs(bodies[:, 3])
@@ -266,7 +266,7 @@ def bfs(n: int) -> Case:
     return Case(values | {"changed": np.zeros(1, u32)}, host, ["distances"])
 
 
-@workload("atomics in shared memory", table=1 << 17, small=600)
+@workload("atomics in shared memory", table=1 << 19, small=600)
 def histogram(n: int) -> Case:
     values = {"n": u32(n), "in": words(n), "counts": np.zeros(256, u32)}
     return Case(values, one_launch("histogram", over(n, 2048), 256, "n in counts"), ["counts"])
@@ -281,7 +281,7 @@ def attention(n: int) -> Case:
     return Case(values, one_launch("attention", n // 64, 64, "n q k v out"), ["out"])
 
 
-@workload("transpose in shared memory", table=512, small=64)
+@workload("transpose in shared memory", table=1024, small=64)
 def transpose(n: int) -> Case:
     values = {"n": u32(n), "in": floats(n, n), "out": np.zeros((n, n), f32)}
     return Case(values, one_launch("transpose", (n // 32, n // 32), (32, 8), "n in out"), ["out"])
@@ -312,7 +312,7 @@ def life(n: int) -> Case:
     return Case(values, host, ["from", "to"])
 
 
-@workload("transform", table=64, small=1)
+@workload("transform", table=192, small=1)
 def fft(count: int) -> Case:
     angles = -2 * np.pi * np.arange(256) / 512
     roots = np.stack([np.cos(angles), np.sin(angles)], 1).astype(f32)
@@ -320,13 +320,174 @@ def fft(count: int) -> Case:
     return Case(values, one_launch("fft", count, 256, "count roots in out"), ["out"])
 
 
-@workload("sort in shared memory", table=24, small=1)
+@workload("sort in shared memory", table=32, small=1)
 def bitonic(count: int) -> Case:
     values = {"count": u32(count), "keys": words(count, 1024)}
     return Case(values, one_launch("bitonic", count, 512, "count keys"), ["keys"])
 
 
-@workload("sort in local memory", table=2048, small=40)
+@workload("sort in local memory", table=4096, small=40)
 def local_sort(n: int) -> Case:
     values = {"n": u32(n), "in": words(n, 32).view(i32), "out": np.zeros((n, 32), i32)}
     return Case(values, one_launch("local_sort", over(n, 128), 128, "n in out"), ["out"])
+
+
+# Ciphers, random numbers, prices
+
+
+@workload("digests", table=2048, small=3)
+def sha256(n: int) -> Case:
+    values = {"n": u32(n), "in": words(n, 16), "out": np.zeros((n, 8), u32)}
+    return Case(values, one_launch("sha256", over(n, 64), 64, "n in out"), ["out"])
+
+
+def aes_tables() -> tuple[np.ndarray, np.ndarray]:
+    """The substitution of AES, and the same with a column of its matrix: from inverses in the field of 256 elements."""
+
+    def doubled(x: int) -> int:
+        return (x << 1) ^ (0x11B if x & 0x80 else 0)
+
+    powers = [1]
+    for _ in range(254):
+        powers.append(powers[-1] ^ doubled(powers[-1]))  # times 3
+    box = []
+    for x in range(256):
+        inverse = powers[-powers.index(x) % 255] if x else 0
+        wide = inverse * 0x101  # a rotation is a shift of two copies
+        turns = [wide >> by & 255 for by in (4, 5, 6, 7)]
+        box.append(inverse ^ turns[0] ^ turns[1] ^ turns[2] ^ turns[3] ^ 0x63)
+    mixed = [doubled(s) << 24 | s << 16 | s << 8 | (doubled(s) ^ s) for s in box]
+    return np.array(box, np.uint8), np.array(mixed, u32)
+
+
+def aes_keys(key: bytes, box: np.ndarray) -> np.ndarray:
+    """The words of all rounds."""
+    found = [int.from_bytes(key[i : i + 4], "big") for i in range(0, 16, 4)]
+    constant = 1
+    for i in range(4, 44):
+        last = found[-1]
+        if i % 4 == 0:
+            last = sum(int(box[last >> shift & 255]) << (shift + 8) % 32 for shift in (0, 8, 16, 24)) ^ constant << 24
+            constant = (constant << 1) ^ (0x11B if constant & 0x80 else 0)
+        found.append(found[-4] ^ last)
+    return np.array(found, u32)
+
+
+@workload("cipher", table=1 << 14, small=40)
+def aes(n: int) -> Case:
+    box, mixed = aes_tables()
+    blocks = words(n, 4)
+    blocks[0] = 0x00112233, 0x44556677, 0x8899AABB, 0xCCDDEEFF
+    values = {"n": u32(n), "keys": aes_keys(bytes(range(16)), box), "table": mixed, "box": box, "in": blocks}
+    return Case(values | {"out": np.zeros((n, 4), u32)}, one_launch("aes", over(n, 128), 128, "n keys table box in out"), ["out"])
+
+
+@workload("random numbers", table=1 << 16, small=100)
+def philox(n: int) -> Case:
+    values = {"n": u32(n), "each": u32(4), "key0": u32(0xCAFEF00D), "key1": u32(7), "out": np.zeros((4, n, 4), u32)}
+    return Case(values, one_launch("philox", over(n, 128), 128, "n each key0 key1 out"), ["out"])
+
+
+@workload("approximate functions", table=1 << 16, small=500, tolerance=2e-6)
+def black_scholes(n: int) -> Case:
+    rng = generator()
+    prices, strikes, years = (rng.uniform(*bounds, n).astype(f32) for bounds in ((5, 30), (1, 100), (0.25, 10)))
+    values = {"n": u32(n), "rate": f32(0.02), "volatility": f32(0.3), "prices": prices, "strikes": strikes, "years": years}
+    values |= {"call": np.zeros(n, f32), "put": np.zeros(n, f32)}
+    host = one_launch("black_scholes", over(n, 128), 128, "n rate volatility prices strikes years call put")
+    return Case(values, host, ["call", "put"])
+
+
+# Atomics, generic addresses, tensor cores, short formats, votes, asynchronous copies
+
+
+@workload("compare-and-swap", table=1 << 16, small=300)
+def hash_table(n: int) -> Case:
+    rng, size = generator(), 1 << (2 * n - 1).bit_length()
+
+    def host(device: Device) -> None:
+        device.launch("hash_table_insert", over(n, 128), 128, "n", "mask", "keys", "slots", "sums")
+        device.launch("hash_table_find", over(n, 128), 128, "n", "mask", "queries", "slots", "sums", "found")
+
+    keys, queries = (rng.integers(0, n, n).astype(u32) * u32(2654435761) for _ in range(2))
+    values = {"n": u32(n), "mask": u32(size - 1), "keys": keys, "queries": queries, "slots": np.full(size, ~u32(0))}
+    return Case(values | {"sums": np.zeros(size, u32), "found": np.zeros(n, u32)}, host, ["found"])
+
+
+@workload("generic addresses", table=1 << 13, small=128)
+def generic(n: int) -> Case:
+    values = {"n": u32(n), "rounds": u32(64), "in": words(n), "rows": np.zeros((8, n), u32), "out": np.zeros(n, u32)}
+    return Case(values, one_launch("generic", n // 128, 128, "n rounds in rows out"), ["out", "rows"])
+
+
+@workload("tensor cores", table=128, small=32)
+def mma(n: int) -> Case:
+    a, b = (floats(n, n) * 2).astype(np.float16), (floats(n, n).T * 2).astype(np.float16)
+    values = {"n": u32(n), "a": a.view(np.uint16), "b": np.ascontiguousarray(b).view(np.uint16), "c": np.zeros((n, n), f32)}
+    return Case(values, one_launch("mma", (n // 32, n // 16), 128, "n a b c"), ["c"])
+
+
+@workload("pairs of bfloat16", table=1 << 12, small=128)
+def bf16_fma(n: int) -> Case:
+    rng = generator()
+    a, b, x = (rng.uniform(0.25, 0.875, 2 * n).astype(f32).view(u32) >> 16 for _ in range(3))
+    values = {"n": u32(n), "rounds": u32(32), "a": a.astype(np.uint16), "b": b.astype(np.uint16), "x": x.astype(np.uint16)}
+    return Case(values, one_launch("bf16_fma", over(n, 128), 128, "n rounds a b x"), ["x"])
+
+
+@workload("half precision", table=1 << 13, small=128)
+def half(n: int) -> Case:
+    x = generator().uniform(0.125, 0.875, (n, 2)).astype(np.float16)
+    values = {"n": u32(n), "rounds": u32(32), "x": x.view(np.uint16), "sums": np.zeros((n, 2), np.uint16), "counts": np.zeros(n, u32)}
+    return Case(values, one_launch("half_map", over(n, 128), 128, "n rounds x sums counts"), ["sums", "counts"])
+
+
+@workload("votes and matches", table=1 << 13, small=64)
+def votes(n: int) -> Case:
+    values = {"n": u32(n), "rounds": u32(16), "in": words(n), "out": np.zeros(n, u32)}
+    return Case(values, one_launch("votes", n // 64, 64, "n rounds in out"), ["out"])
+
+
+@workload("asynchronous copies", table=32, small=1)
+def pipeline(blocks: int) -> Case:
+    tiles = 16
+    values = {"blocks": u32(blocks), "tiles": u32(tiles), "in": floats(blocks, tiles, 512), "out": np.zeros((blocks, 512), f32)}
+    return Case(values, one_launch("pipeline", blocks, 128, "tiles in out"), ["out"])
+
+
+# Many launches, double precision, a rim that is computed twice
+
+
+@workload("many launches", table=64, small=16)
+def floyd_warshall(n: int) -> Case:
+    def host(device: Device) -> None:
+        for k in range(n):
+            device.launch("floyd_warshall", (n // 16, n // 16), (16, 16), "n", u32(k), "distances")
+
+    return Case({"n": u32(n), "distances": words(n, n) % u32(1000)}, host, ["distances"])
+
+
+@workload("double precision", table=768, small=40)
+def atax(n: int) -> Case:
+    def host(device: Device) -> None:
+        device.launch("atax_rows", over(n, 128), 128, "n", "a", "x", "t")
+        device.launch("atax_columns", over(n, 128), 128, "n", "a", "t", "y")
+
+    rng = generator()
+    values = {"n": u32(n), "a": rng.uniform(-1, 1, (n, n)), "x": rng.uniform(-1, 1, n), "t": np.zeros(n), "y": np.zeros(n)}
+    return Case(values, host, ["t", "y"])
+
+
+@workload("grid by rows", table=1 << 14, small=200)
+def pathfinder(n: int) -> Case:
+    parts, each = 2, 16
+    rng = generator()
+
+    def host(device: Device) -> None:
+        for part in range(parts):
+            rows = device.arguments["costs"] + 4 * n * each * part
+            device.launch("pathfinder", over(n, 256 - 2 * each), 256, "n", rows, *(("to", "from") if part % 2 else ("from", "to")))
+
+    costs = rng.integers(0, 10, (parts * each, n)).astype(i32)
+    values = {"n": i32(n), "rows": i32(parts * each), "costs": costs, "from": rng.integers(0, 10, n).astype(i32), "to": np.zeros(n, i32)}
+    return Case(values, host, ["from"])
