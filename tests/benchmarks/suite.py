@@ -33,6 +33,7 @@ import ptxspec
 
 ROOT = Path(__file__).resolve().parents[2]
 STORED = ROOT / "docs" / "reference" / "workloads.json"
+PICTURE = STORED.with_suffix(".svg")
 PAGE = ROOT / "docs" / "explanation" / "performance.md"
 #: between these lines of the page is the table of the stored figures
 BEGIN, END = "<!-- workloads: written by tests/benchmarks/suite.py -->\n", "<!-- end of workloads -->\n"
@@ -41,9 +42,9 @@ SAMPLED = 0.02
 
 
 @contextmanager
-def on_one_core() -> Iterator[None]:
-    """This thread on one core, if the system can say so."""
-    if not hasattr(os, "sched_setaffinity"):
+def on_cores(workers: int) -> Iterator[None]:
+    """One worker on one core, if the system can say so; several on all."""
+    if workers > 1 or not hasattr(os, "sched_setaffinity"):
         yield
         return
     before = os.sched_getaffinity(0)
@@ -92,8 +93,21 @@ def measured(workload: Workload, workers: int, repeats: int, scratch: Path) -> d
 
 
 def shown(found: dict[str, Any]) -> Table:
-    table = Table(title=f"workloads, {found['workers']} worker(s), best of {found['repeats']}, milliseconds of the processor")
-    for column in ("workload", "kind", "thread-instr.", "first launch", "engine", "elapsed", "G instr./s", "gcc -O3", "engine / C", "results"):
+    table = Table(
+        title=f"workloads, {found['workers']} worker(s), best of {found['repeats']}, milliseconds of the processor"
+    )
+    for column in (
+        "workload",
+        "kind",
+        "thread-instr.",
+        "first launch",
+        "engine",
+        "elapsed",
+        "G instr./s",
+        "gcc -O3",
+        "engine / C",
+        "results",
+    ):
         table.add_column(column, justify="left" if column in ("workload", "kind") else "right")
     for row in found["workloads"]:
         table.add_row(
@@ -113,6 +127,38 @@ def agreement(row: dict[str, Any]) -> str:
     return "equal" if row["tolerance"] is None else f"within {row['tolerance']:g}"
 
 
+def pyplot() -> Any:
+    """matplotlib's, which draws the same SVG each time; None, and a line that says so, without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("no plots: matplotlib is not installed (pip install 'ptxspec[bench]')")
+        return None
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "ptxspec"
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def plot(found: dict[str, Any], target: Path) -> list[Path]:
+    """A picture of the ratios, the least first; no file without matplotlib, or without a C compiler."""
+    rows = sorted((row for row in found["workloads"] if "c" in row), key=lambda row: row["ratio"])
+    drawing = pyplot() if rows else None
+    if drawing is None:
+        return []
+    figure, axes = drawing.subplots(figsize=(7, 0.19 * len(rows) + 0.8))
+    axes.barh([row["workload"] for row in rows], [row["ratio"] for row in rows], 0.7)
+    axes.set_xscale("log")
+    axes.set_xlabel("time of the engine / time of gcc -O3, one core")
+    axes.tick_params(axis="y", labelsize=7)
+    axes.invert_yaxis()
+    axes.margins(y=0.01)
+    figure.tight_layout()
+    figure.savefig(target, metadata={"Date": None})
+    return [target]
+
+
 def processor() -> str:
     """The model of this machine's processor."""
     try:
@@ -124,21 +170,21 @@ def processor() -> str:
 
 def text_of_page(found: dict[str, Any]) -> str:
     """The table of the documentation, as Markdown."""
+    ratios = [row["ratio"] for row in found["workloads"]]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     lines = [
         f"Measured on {found['date']} with ptxspec {found['ptxspec']} on one core of a machine with the processor {found['processor']}: "
-        f"the best of {found['repeats']} runs.",
+        f"the best of {found['repeats']} runs. The geometric mean of the {len(ratios)} ratios is {mean:.1f}.",
         "",
         "| Workload | Kind | Thread-instructions, millions | Engine, ms | gcc -O3, ms | Ratio | Results |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for row in found["workloads"]:
         lines.append(
-            f"| [{row['workload']}](../../tests/benchmarks/workloads/{row['workload']}.cu) | {row['kind']} | {row['steps'] / 1e6:.1f} "
+            f"| `{row['workload']}` | {row['kind']} | {row['steps'] / 1e6:.1f} "
             f"| {row['engine']:.1f} | {row['c']:.2f} | {row['ratio']:.1f} | {agreement(row)} |"
         )
-    mean = math.exp(sum(math.log(row["ratio"]) for row in found["workloads"]) / len(found["workloads"]))
-    lines += ["", f"The geometric mean of the {len(found['workloads'])} ratios is {mean:.1f}.", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 def page_with(text: str, found: dict[str, Any]) -> str:
@@ -156,7 +202,9 @@ def main(arguments: list[str]) -> dict[str, Any]:
     parser.add_argument("--workers", type=int, default=1, help="host threads of a launch")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each workload, of which the best counts")
     parser.add_argument("--json", type=Path, help="write the figures there")
-    parser.add_argument("--docs", action="store_true", help="store the figures and the table that the documentation shows")
+    parser.add_argument(
+        "--docs", action="store_true", help="store the figures and the table that the documentation shows"
+    )
     given = parser.parse_args(arguments)
     found: dict[str, Any] = {
         "ptxspec": ptxspec.__version__, "date": date.today().isoformat(), "processor": processor(), "workers": given.workers,
@@ -165,7 +213,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         for name in given.only:
             try:
-                with on_one_core():
+                with on_cores(given.workers):
                     found["workloads"].append(measured(WORKLOADS[name], given.workers, given.repeats, Path(scratch)))
             except ptxspec.PtxError as refused:
                 raise SystemExit(f"{name} is refused: {refused}") from refused
@@ -175,6 +223,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     if given.docs:
         STORED.write_text(json.dumps(found, indent=1) + "\n")
         PAGE.write_text(page_with(PAGE.read_text(), found))
+        plot(found, PICTURE)
     return found
 
 

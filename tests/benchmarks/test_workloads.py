@@ -37,7 +37,9 @@ def small(name: str, engine: str) -> Device:
     return device
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in WORKLOADS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in WORKLOADS]
+)
 def test_engines_and_c_agree(name: str, libraries: Path) -> None:
     workload, native = WORKLOADS[name], small(name, "native")
     twin = Twin(name, native.case, compile_c(name, libraries))

@@ -140,7 +140,7 @@ def nw(n: int) -> Case:
     return Case({"n": u32(n), "penalty": i32(penalty), "similar": similar, "score": score}, host, ["score"])
 
 
-@workload("dense factors", table=160, small=48)
+@workload("dense factors", table=160, small=32)
 def lud(n: int) -> Case:
     blocks = n // 16
 
@@ -155,7 +155,7 @@ def lud(n: int) -> Case:
     return Case({"n": u32(n), "a": floats(n, n) + n * np.eye(n, dtype=f32)}, host, ["a"])
 
 
-@workload("sort by ballots", table=1 << 14, small=512)
+@workload("sort by ballots", table=1 << 14, small=256)
 def radix_sort(n: int) -> Case:
     blocks = n // 256
 
@@ -177,7 +177,11 @@ def radix_sort(n: int) -> Case:
 @workload("recursion", table=1024, small=32)
 def recursion(n: int) -> Case:
     depths = (generator().integers(0, 15, n) if n > 100 else np.arange(n) % 8).astype(u32)
-    return Case({"n": u32(n), "depths": depths, "out": np.zeros(n, u32)}, one_launch("recursion", over(n, 128), 128, "n depths out"), ["out"])
+    return Case(
+        {"n": u32(n), "depths": depths, "out": np.zeros(n, u32)},
+        one_launch("recursion", over(n, 128), 128, "n depths out"),
+        ["out"],
+    )
 
 
 @workload("recursion", table=1024, small=8)
@@ -197,7 +201,7 @@ def calls(n: int) -> Case:
 
 @workload("clusters", table=1 << 13, small=256)
 def kmeans(n: int) -> Case:
-    k, rounds, rng = 12, 3, generator()
+    (k, rounds), rng = (12, 3) if n > 1000 else (3, 1), generator()
     centres = rng.uniform(-4, 4, (k, 8)).astype(f32)
     points = (centres[rng.integers(0, k, n)] + rng.normal(0, 1, (n, 8))).astype(f32)
 
@@ -210,7 +214,7 @@ def kmeans(n: int) -> Case:
     return Case(values | {"nearest": np.zeros(n, u32)}, host, ["centres", "nearest"])
 
 
-@workload("stencil in shared memory", table=256, small=32)
+@workload("stencil in shared memory", table=256, small=16)
 def hotspot(n: int) -> Case:
     steps, blocks = 6, n // 16
 
@@ -236,7 +240,13 @@ def srad(n: int) -> Case:
             device.launch("srad_coefficients", (tiles, tiles), (16, 16), "n", first, "scale", "c")
             device.launch("srad_step", (tiles, tiles), (16, 16), "n", "rate", "c", first, second)
 
-    values = {"n": u32(n), "steps": u32(steps), "rate": f32(0.125), "image": np.exp(floats(n, n)), "other": np.zeros((n, n), f32)}
+    values = {
+        "n": u32(n),
+        "steps": u32(steps),
+        "rate": f32(0.125),
+        "image": np.exp(floats(n, n)),
+        "other": np.zeros((n, n), f32),
+    }
     values |= {"c": np.zeros((n, n), f32), "sums": np.zeros(2 * blocks, f32), "scale": np.zeros(1, f32)}
     return Case(values, host, ["image", "other", "scale"])
 
@@ -277,7 +287,13 @@ def histogram(n: int) -> Case:
 
 @workload("attention", table=256, small=64, tolerance=1e-6)
 def attention(n: int) -> Case:
-    values = {"n": u32(n), "q": floats(n, 32), "k": 3 * floats(n, 32)[::-1], "v": floats(32, n).T.copy(), "out": np.zeros((n, 32), f32)}
+    values = {
+        "n": u32(n),
+        "q": floats(n, 32),
+        "k": 3 * floats(n, 32)[::-1],
+        "v": floats(32, n).T.copy(),
+        "out": np.zeros((n, 32), f32),
+    }
     return Case(values, one_launch("attention", n // 64, 64, "n q k v out"), ["out"])
 
 
@@ -299,7 +315,7 @@ def conv2d(n: int) -> Case:
     return Case(values, one_launch("conv2d", (n // 16, n // 16), (16, 16), "n in out"), ["out"])
 
 
-@workload("cells", table=256, small=32)
+@workload("cells", table=256, small=16)
 def life(n: int) -> Case:
     generations = 8
 
@@ -379,7 +395,11 @@ def aes(n: int) -> Case:
     blocks = words(n, 4)
     blocks[0] = 0x00112233, 0x44556677, 0x8899AABB, 0xCCDDEEFF
     values = {"n": u32(n), "keys": aes_keys(bytes(range(16)), box), "table": mixed, "box": box, "in": blocks}
-    return Case(values | {"out": np.zeros((n, 4), u32)}, one_launch("aes", over(n, 128), 128, "n keys table box in out"), ["out"])
+    return Case(
+        values | {"out": np.zeros((n, 4), u32)},
+        one_launch("aes", over(n, 128), 128, "n keys table box in out"),
+        ["out"],
+    )
 
 
 @workload("random numbers", table=1 << 16, small=100)
@@ -392,7 +412,14 @@ def philox(n: int) -> Case:
 def black_scholes(n: int) -> Case:
     rng = generator()
     prices, strikes, years = (rng.uniform(*bounds, n).astype(f32) for bounds in ((5, 30), (1, 100), (0.25, 10)))
-    values = {"n": u32(n), "rate": f32(0.02), "volatility": f32(0.3), "prices": prices, "strikes": strikes, "years": years}
+    values = {
+        "n": u32(n),
+        "rate": f32(0.02),
+        "volatility": f32(0.3),
+        "prices": prices,
+        "strikes": strikes,
+        "years": years,
+    }
     values |= {"call": np.zeros(n, f32), "put": np.zeros(n, f32)}
     host = one_launch("black_scholes", over(n, 128), 128, "n rate volatility prices strikes years call put")
     return Case(values, host, ["call", "put"])
@@ -423,7 +450,12 @@ def generic(n: int) -> Case:
 @workload("tensor cores", table=128, small=32)
 def mma(n: int) -> Case:
     a, b = (floats(n, n) * 2).astype(np.float16), (floats(n, n).T * 2).astype(np.float16)
-    values = {"n": u32(n), "a": a.view(np.uint16), "b": np.ascontiguousarray(b).view(np.uint16), "c": np.zeros((n, n), f32)}
+    values = {
+        "n": u32(n),
+        "a": a.view(np.uint16),
+        "b": np.ascontiguousarray(b).view(np.uint16),
+        "c": np.zeros((n, n), f32),
+    }
     return Case(values, one_launch("mma", (n // 32, n // 16), 128, "n a b c"), ["c"])
 
 
@@ -431,14 +463,26 @@ def mma(n: int) -> Case:
 def bf16_fma(n: int) -> Case:
     rng = generator()
     a, b, x = (rng.uniform(0.25, 0.875, 2 * n).astype(f32).view(u32) >> 16 for _ in range(3))
-    values = {"n": u32(n), "rounds": u32(32), "a": a.astype(np.uint16), "b": b.astype(np.uint16), "x": x.astype(np.uint16)}
+    values = {
+        "n": u32(n),
+        "rounds": u32(32),
+        "a": a.astype(np.uint16),
+        "b": b.astype(np.uint16),
+        "x": x.astype(np.uint16),
+    }
     return Case(values, one_launch("bf16_fma", over(n, 128), 128, "n rounds a b x"), ["x"])
 
 
 @workload("half precision", table=1 << 13, small=128)
 def half(n: int) -> Case:
     x = generator().uniform(0.125, 0.875, (n, 2)).astype(np.float16)
-    values = {"n": u32(n), "rounds": u32(32), "x": x.view(np.uint16), "sums": np.zeros((n, 2), np.uint16), "counts": np.zeros(n, u32)}
+    values = {
+        "n": u32(n),
+        "rounds": u32(32),
+        "x": x.view(np.uint16),
+        "sums": np.zeros((n, 2), np.uint16),
+        "counts": np.zeros(n, u32),
+    }
     return Case(values, one_launch("half_map", over(n, 128), 128, "n rounds x sums counts"), ["sums", "counts"])
 
 
@@ -451,7 +495,12 @@ def votes(n: int) -> Case:
 @workload("asynchronous copies", table=32, small=1)
 def pipeline(blocks: int) -> Case:
     tiles = 16
-    values = {"blocks": u32(blocks), "tiles": u32(tiles), "in": floats(blocks, tiles, 512), "out": np.zeros((blocks, 512), f32)}
+    values = {
+        "blocks": u32(blocks),
+        "tiles": u32(tiles),
+        "in": floats(blocks, tiles, 512),
+        "out": np.zeros((blocks, 512), f32),
+    }
     return Case(values, one_launch("pipeline", blocks, 128, "tiles in out"), ["out"])
 
 
@@ -474,7 +523,13 @@ def atax(n: int) -> Case:
         device.launch("atax_columns", over(n, 128), 128, "n", "a", "t", "y")
 
     rng = generator()
-    values = {"n": u32(n), "a": rng.uniform(-1, 1, (n, n)), "x": rng.uniform(-1, 1, n), "t": np.zeros(n), "y": np.zeros(n)}
+    values = {
+        "n": u32(n),
+        "a": rng.uniform(-1, 1, (n, n)),
+        "x": rng.uniform(-1, 1, n),
+        "t": np.zeros(n),
+        "y": np.zeros(n),
+    }
     return Case(values, host, ["t", "y"])
 
 
@@ -486,8 +541,16 @@ def pathfinder(n: int) -> Case:
     def host(device: Device) -> None:
         for part in range(parts):
             rows = device.arguments["costs"] + 4 * n * each * part
-            device.launch("pathfinder", over(n, 256 - 2 * each), 256, "n", rows, *(("to", "from") if part % 2 else ("from", "to")))
+            device.launch(
+                "pathfinder", over(n, 256 - 2 * each), 256, "n", rows, *(("to", "from") if part % 2 else ("from", "to"))
+            )
 
     costs = rng.integers(0, 10, (parts * each, n)).astype(i32)
-    values = {"n": i32(n), "rows": i32(parts * each), "costs": costs, "from": rng.integers(0, 10, n).astype(i32), "to": np.zeros(n, i32)}
+    values = {
+        "n": i32(n),
+        "rows": i32(parts * each),
+        "costs": costs,
+        "from": rng.integers(0, 10, n).astype(i32),
+        "to": np.zeros(n, i32),
+    }
     return Case(values, host, ["from"])

@@ -18,7 +18,13 @@ HERE = Path(__file__).resolve().parent
 #: -ffp-contract=off: products and sums are fused where the source says so, as in the PTX
 FLAGS = ["-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fwrapv", "-shared", "-fPIC"]
 #: of a scalar's type, what ctypes calls it
-SCALARS = {"u4": ctypes.c_uint32, "i4": ctypes.c_int32, "f4": ctypes.c_float, "u8": ctypes.c_uint64, "f8": ctypes.c_double}
+SCALARS = {
+    "u4": ctypes.c_uint32,
+    "i4": ctypes.c_int32,
+    "f4": ctypes.c_float,
+    "u8": ctypes.c_uint64,
+    "f8": ctypes.c_double,
+}
 
 
 class Case(NamedTuple):
@@ -139,10 +145,12 @@ def differences(workload: Workload, device: Device, twin: Twin) -> list[str]:
     for name in device.case.outputs:
         first, second = device[name], twin[name]
         if workload.tolerance is None:
-            wrong = (first.reshape(-1).view(np.uint8) != second.reshape(-1).view(np.uint8)).reshape(first.size, -1).any(1)
+            wrong = (
+                (first.reshape(-1).view(np.uint8) != second.reshape(-1).view(np.uint8)).reshape(first.size, -1).any(1)
+            )
         else:
             wide = first.astype(np.float64).reshape(-1), second.astype(np.float64).reshape(-1)
-            wrong = ~(np.abs(wide[0] - wide[1]) <= workload.tolerance * np.abs(wide[1]).max())
+            wrong = ~(np.abs(wide[0] - wide[1]) <= workload.tolerance * np.nanmax(np.abs(wide[1]), initial=0))
         if wrong.any():
             i = int(wrong.argmax())
             pair = first.reshape(-1)[i], second.reshape(-1)[i]
