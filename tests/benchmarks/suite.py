@@ -174,7 +174,7 @@ def text_of_page(found: dict[str, Any]) -> str:
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     lines = [
         f"Measured on {found['date']} with ptxspec {found['ptxspec']} on one core of a machine with the processor {found['processor']}: "
-        f"the best of {found['repeats']} runs. The geometric mean of the {len(ratios)} ratios is {mean:.1f}.",
+        f"the best of {found['repeats']} runs. Meanwhile the load of the machine was {found['load'][0]:.1f} to {found['load'][1]:.1f}. The geometric mean of the {len(ratios)} ratios is {mean:.1f}.",
         "",
         "| Workload | Kind | Thread-instructions, millions | Engine, ms | gcc -O3, ms | Ratio | Results |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
@@ -210,6 +210,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         "ptxspec": ptxspec.__version__, "date": date.today().isoformat(), "processor": processor(), "workers": given.workers,
         "repeats": given.repeats, "workloads": [],
     }  # fmt: skip
+    loads = [os.getloadavg()[0]]
     with tempfile.TemporaryDirectory() as scratch:
         for name in given.only:
             try:
@@ -217,6 +218,8 @@ def main(arguments: list[str]) -> dict[str, Any]:
                     found["workloads"].append(measured(WORKLOADS[name], given.workers, given.repeats, Path(scratch)))
             except ptxspec.PtxError as refused:
                 raise SystemExit(f"{name} is refused: {refused}") from refused
+            loads.append(os.getloadavg()[0])
+    found["load"] = [min(loads), max(loads)]
     Console(width=170).print(shown(found))
     if given.json:
         given.json.write_text(json.dumps(found, indent=1))
