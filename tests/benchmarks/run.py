@@ -69,11 +69,11 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     words = [
         "--workers",
-        str(given.workers),
+        f"{given.workers}",
         "--repeats",
-        str(given.repeats),
+        f"{given.repeats}",
         "--json",
-        str(given.folder / "workloads.json"),
+        f"{given.folder / 'workloads.json'}",
     ]
     if given.only:
         suite.main([*words, "--only", *given.only])

@@ -63,9 +63,9 @@ def least(action: Callable[[], object], reset: Callable[[], None], repeats: int,
         reset()
         began, started = time.perf_counter(), time.process_time()
         action()
-        one = time.process_time() - started
-        clock, processor = min(clock, time.perf_counter() - began), min(processor, one)
-        used, runs = used + one, runs + 1
+        seconds = time.process_time() - started
+        clock, processor = min(clock, time.perf_counter() - began), min(processor, seconds)
+        used, runs = used + seconds, runs + 1
     return processor, clock
 
 
@@ -92,9 +92,9 @@ def measured(workload: Workload, workers: int, repeats: int, scratch: Path) -> d
     return row
 
 
-def shown(found: dict[str, Any]) -> Table:
+def shown(figures: dict[str, Any]) -> Table:
     table = Table(
-        title=f"workloads, {found['workers']} worker(s), best of {found['repeats']}, milliseconds of the processor"
+        title=f"workloads, {figures['workers']} worker(s), best of {figures['repeats']}, milliseconds of the processor"
     )
     for column in (
         "workload",
@@ -109,7 +109,7 @@ def shown(found: dict[str, Any]) -> Table:
         "results",
     ):
         table.add_column(column, justify="left" if column in ("workload", "kind") else "right")
-    for row in found["workloads"]:
+    for row in figures["workloads"]:
         table.add_row(
             row["workload"], row["kind"], f"{row['steps']:,}", f"{row['first']:,.0f}", f"{row['engine']:.2f}", f"{row['elapsed']:.2f}",
             f"{row['steps'] / row['engine'] / 1e6:.2f}", f"{row['c']:.3f}" if "c" in row else "no gcc",
@@ -141,9 +141,9 @@ def pyplot() -> Any:
     return pyplot
 
 
-def plot(found: dict[str, Any], target: Path) -> list[Path]:
+def plot(figures: dict[str, Any], target: Path) -> list[Path]:
     """A picture of the ratios, the least first; no file without matplotlib, or without a C compiler."""
-    rows = sorted((row for row in found["workloads"] if "c" in row), key=lambda row: row["ratio"])
+    rows = sorted((row for row in figures["workloads"] if "c" in row), key=lambda row: row["ratio"])
     drawing = pyplot() if rows else None
     if drawing is None:
         return []
@@ -168,18 +168,18 @@ def processor() -> str:
     return model[1] if model else platform.processor() or platform.machine()
 
 
-def text_of_page(found: dict[str, Any]) -> str:
+def text_of_page(figures: dict[str, Any]) -> str:
     """The table of the documentation, as Markdown."""
-    ratios = [row["ratio"] for row in found["workloads"]]
+    ratios = [row["ratio"] for row in figures["workloads"]]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     lines = [
-        f"Measured on {found['date']} with ptxspec {found['ptxspec']} on one core of a machine with the processor {found['processor']}: "
-        f"the best of {found['repeats']} runs. Meanwhile the load of the machine was {found['load'][0]:.1f} to {found['load'][1]:.1f}. The geometric mean of the {len(ratios)} ratios is {mean:.1f}.",
+        f"Measured on {figures['date']} with ptxspec {figures['ptxspec']} on one core of a machine with the processor {figures['processor']}: "
+        f"the best of {figures['repeats']} runs. Meanwhile the load of the machine was {figures['load'][0]:.1f} to {figures['load'][1]:.1f}. The geometric mean of the {len(ratios)} ratios is {mean:.1f}.",
         "",
         "| Workload | Kind | Thread-instructions, millions | Engine, ms | gcc -O3, ms | Ratio | Results |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
-    for row in found["workloads"]:
+    for row in figures["workloads"]:
         lines.append(
             f"| `{row['workload']}` | {row['kind']} | {row['steps'] / 1e6:.1f} "
             f"| {row['engine']:.1f} | {row['c']:.2f} | {row['ratio']:.1f} | {agreement(row)} |"
@@ -187,13 +187,13 @@ def text_of_page(found: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def page_with(text: str, found: dict[str, Any]) -> str:
+def page_with(text: str, figures: dict[str, Any]) -> str:
     """The page with the table of these figures. Raises ValueError if it has no place for one."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{PAGE} has no place for a table")
-    return f"{before}{BEGIN}\n{text_of_page(found)}\n{END}{after}"
+    return f"{before}{BEGIN}\n{text_of_page(figures)}\n{END}{after}"
 
 
 def main(arguments: list[str]) -> dict[str, Any]:
@@ -206,7 +206,9 @@ def main(arguments: list[str]) -> dict[str, Any]:
         "--docs", action="store_true", help="store the figures and the table that the documentation shows"
     )
     given = parser.parse_args(arguments)
-    found: dict[str, Any] = {
+    if given.docs and (len(given.only) < len(WORKLOADS) or compiler() is None):
+        parser.error("--docs needs all workloads, and a C compiler")
+    figures: dict[str, Any] = {
         "ptxspec": ptxspec.__version__, "date": date.today().isoformat(), "processor": processor(), "workers": given.workers,
         "repeats": given.repeats, "workloads": [],
     }  # fmt: skip
@@ -215,19 +217,19 @@ def main(arguments: list[str]) -> dict[str, Any]:
         for name in given.only:
             try:
                 with on_cores(given.workers):
-                    found["workloads"].append(measured(WORKLOADS[name], given.workers, given.repeats, Path(scratch)))
+                    figures["workloads"].append(measured(WORKLOADS[name], given.workers, given.repeats, Path(scratch)))
             except ptxspec.PtxError as refused:
                 raise SystemExit(f"{name} is refused: {refused}") from refused
             loads.append(os.getloadavg()[0])
-    found["load"] = [min(loads), max(loads)]
-    Console(width=170).print(shown(found))
+    figures["load"] = [min(loads), max(loads)]
+    Console(width=170).print(shown(figures))
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1))
+        given.json.write_text(json.dumps(figures, indent=1))
     if given.docs:
-        STORED.write_text(json.dumps(found, indent=1) + "\n")
-        PAGE.write_text(page_with(PAGE.read_text(), found))
-        plot(found, PICTURE)
-    return found
+        STORED.write_text(json.dumps(figures, indent=1) + "\n")
+        PAGE.write_text(page_with(PAGE.read_text(), figures))
+        plot(figures, PICTURE)
+    return figures
 
 
 if __name__ == "__main__":

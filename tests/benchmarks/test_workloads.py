@@ -61,8 +61,8 @@ def test_a_difference_is_noticed(libraries: Path) -> None:
     twin = Twin("saxpy", device.case, compile_c("saxpy", libraries))
     twin.run()
     twin.values["y"][7] *= 1 + 2.0**-20
-    (found,) = differences(WORKLOADS["saxpy"], device, twin)
-    assert found.startswith("y[7] is ") and found.endswith("1 of 1000 differ")
+    (disagreement,) = differences(WORKLOADS["saxpy"], device, twin)
+    assert disagreement.startswith("y[7] is ") and disagreement.endswith("1 of 1000 differ")
     roughly = WORKLOADS["saxpy"]._replace(tolerance=1e-5)
     assert differences(roughly, device, twin) == []
     twin.values["y"][9] = np.nan
@@ -92,15 +92,15 @@ def test_the_ptx_is_what_nvcc_makes(name: str) -> None:
 
 
 def test_the_suite_measures_a_subset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = suite.main(["--only", "histogram", "--repeats", "1", "--json", str(tmp_path / "figures.json")])
-    (row,) = found["workloads"]
-    assert json.loads((tmp_path / "figures.json").read_text()) == found
+    figures = suite.main(["--only", "histogram", "--repeats", "1", "--json", str(tmp_path / "figures.json")])
+    (row,) = figures["workloads"]
+    assert json.loads((tmp_path / "figures.json").read_text()) == figures
     assert row["workload"] == "histogram" and row["engine"] > 0 and row["steps"] > 10**6
     assert "histogram" in capsys.readouterr().out
 
 
 def test_the_page_shows_the_stored_figures() -> None:
-    page, found = suite.PAGE.read_text(), json.loads(suite.STORED.read_text())
-    assert page == suite.page_with(page, found)
-    assert [row["workload"] for row in found["workloads"]] == list(WORKLOADS)
-    assert all(row["differences"] == [] for row in found["workloads"])
+    page, figures = suite.PAGE.read_text(), json.loads(suite.STORED.read_text())
+    assert page == suite.page_with(page, figures)
+    assert [row["workload"] for row in figures["workloads"]] == list(WORKLOADS)
+    assert all(row["differences"] == [] for row in figures["workloads"])

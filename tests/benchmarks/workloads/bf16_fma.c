@@ -33,9 +33,9 @@ void bf16_fma(unsigned n, unsigned rounds, const unsigned short *restrict a, con
             v = fused(v, factor, addend);
             w = fused(w, factor, v);
         }
-        float found = fused(v, factor, w);
+        float result = fused(v, factor, w);
         uint32_t bits;
-        memcpy(&bits, &found, 4);
+        memcpy(&bits, &result, 4);
         x[i] = bits >> 16;
     }
 }

@@ -378,15 +378,15 @@ def aes_tables() -> tuple[np.ndarray, np.ndarray]:
 
 def aes_keys(key: bytes, box: np.ndarray) -> np.ndarray:
     """The words of all rounds."""
-    found = [int.from_bytes(key[i : i + 4], "big") for i in range(0, 16, 4)]
+    words_of_rounds = [int.from_bytes(key[i : i + 4], "big") for i in range(0, 16, 4)]
     constant = 1
     for i in range(4, 44):
-        last = found[-1]
+        last = words_of_rounds[-1]
         if i % 4 == 0:
             last = sum(int(box[last >> shift & 255]) << (shift + 8) % 32 for shift in (0, 8, 16, 24)) ^ constant << 24
             constant = (constant << 1) ^ (0x11B if constant & 0x80 else 0)
-        found.append(found[-4] ^ last)
-    return np.array(found, u32)
+        words_of_rounds.append(words_of_rounds[-4] ^ last)
+    return np.array(words_of_rounds, u32)
 
 
 @workload("cipher", table=1 << 14, small=40)
@@ -434,11 +434,11 @@ def hash_table(n: int) -> Case:
 
     def host(device: Device) -> None:
         device.launch("hash_table_insert", over(n, 128), 128, "n", "mask", "keys", "slots", "sums")
-        device.launch("hash_table_find", over(n, 128), 128, "n", "mask", "queries", "slots", "sums", "found")
+        device.launch("hash_table_find", over(n, 128), 128, "n", "mask", "queries", "slots", "sums", "results")
 
     keys, queries = (rng.integers(0, n, n).astype(u32) * u32(2654435761) for _ in range(2))
     values = {"n": u32(n), "mask": u32(size - 1), "keys": keys, "queries": queries, "slots": np.full(size, ~u32(0))}
-    return Case(values | {"sums": np.zeros(size, u32), "found": np.zeros(n, u32)}, host, ["found"])
+    return Case(values | {"sums": np.zeros(size, u32), "results": np.zeros(n, u32)}, host, ["results"])
 
 
 @workload("generic addresses", table=1 << 13, small=128)

@@ -90,7 +90,7 @@ class Device:
 
     def launch(self, kernel: str, grid: Any, block: Any, *arguments: Any) -> None:
         """Launch a kernel. An argument is the name of a value, or a NumPy scalar."""
-        given = [self.arguments[one] if isinstance(one, str) else one for one in arguments]
+        given = [self.arguments[v] if isinstance(v, str) else v for v in arguments]
         self.steps += self.module.launch(kernel, grid, block, given, **self.options).steps
 
     def run(self) -> int:
@@ -141,7 +141,7 @@ def compile_c(name: str, folder: Path) -> ctypes.CDLL:
 
 def differences(workload: Workload, device: Device, twin: Twin) -> list[str]:
     """Which outputs of the engine and of C do not agree, each with the first index and both values."""
-    found = []
+    disagreements = []
     for name in device.case.outputs:
         first, second = device[name], twin[name]
         if workload.tolerance is None:
@@ -154,5 +154,7 @@ def differences(workload: Workload, device: Device, twin: Twin) -> list[str]:
         if wrong.any():
             i = int(wrong.argmax())
             pair = first.reshape(-1)[i], second.reshape(-1)[i]
-            found.append(f"{name}[{i}] is {pair[0]!r}, and in C {pair[1]!r}; {int(wrong.sum())} of {wrong.size} differ")
-    return found
+            disagreements.append(
+                f"{name}[{i}] is {pair[0]!r}, and in C {pair[1]!r}; {int(wrong.sum())} of {wrong.size} differ"
+            )
+    return disagreements

@@ -8,7 +8,7 @@ static unsigned first_slot(unsigned key, unsigned mask)
 
 void hash_table(
     unsigned n, unsigned mask, const unsigned *restrict keys, const unsigned *restrict queries, unsigned *restrict slots,
-    unsigned *restrict sums, unsigned *restrict found)
+    unsigned *restrict sums, unsigned *restrict results)
 {
     for (unsigned i = 0; i < n; i++) {
         unsigned at = first_slot(keys[i], mask);
@@ -19,6 +19,6 @@ void hash_table(
     for (unsigned i = 0; i < n; i++) {
         unsigned at = first_slot(queries[i], mask);
         while (slots[at] != queries[i] && slots[at] != EMPTY) at = (at + 1) & mask;
-        found[i] = slots[at] == queries[i] ? sums[at] : EMPTY;
+        results[i] = slots[at] == queries[i] ? sums[at] : EMPTY;
     }
 }

@@ -22,11 +22,11 @@ extern "C" __global__ void hash_table_insert(unsigned n, unsigned mask, const un
 }
 
 extern "C" __global__ void hash_table_find(
-    unsigned n, unsigned mask, const unsigned *queries, const unsigned *slots, const unsigned *sums, unsigned *found)
+    unsigned n, unsigned mask, const unsigned *queries, const unsigned *slots, const unsigned *sums, unsigned *results)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     unsigned key = queries[i], at = first_slot(key, mask);
     while (slots[at] != key && slots[at] != EMPTY) at = (at + 1) & mask;
-    found[i] = slots[at] == key ? sums[at] : EMPTY;
+    results[i] = slots[at] == key ? sums[at] : EMPTY;
 }

@@ -7,7 +7,7 @@ static void assign(unsigned n, unsigned k, const float *restrict points, const f
 {
     for (unsigned i = 0; i < n; i++) {
         float best = INFINITY;
-        unsigned found = 0;
+        unsigned index = 0;
         for (unsigned c = 0; c < k; c++) {
             float sum = 0;
             for (unsigned d = 0; d < D; d++) {
@@ -16,10 +16,10 @@ static void assign(unsigned n, unsigned k, const float *restrict points, const f
             }
             if (sum < best) {
                 best = sum;
-                found = c;
+                index = c;
             }
         }
-        nearest[i] = found;
+        nearest[i] = index;
     }
 }
 

@@ -7,7 +7,7 @@ extern "C" __global__ void kmeans_assign(unsigned n, unsigned k, const float *po
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float best = INFINITY;
-    unsigned found = 0;
+    unsigned index = 0;
     for (unsigned c = 0; c < k; c++) {
         float sum = 0;
         for (unsigned d = 0; d < D; d++) {
@@ -16,10 +16,10 @@ extern "C" __global__ void kmeans_assign(unsigned n, unsigned k, const float *po
         }
         if (sum < best) {
             best = sum;
-            found = c;
+            index = c;
         }
     }
-    nearest[i] = found;
+    nearest[i] = index;
 }
 
 extern "C" __global__ void kmeans_average(unsigned n, const float *points, const unsigned *nearest, float *centres)

@@ -11,8 +11,8 @@ struct number {
 static struct number of_half(unsigned short bits)
 {
     int exponent = bits >> 10 & 31, size = (bits & 1023) | (exponent ? 1024 : 0);
-    struct number found = {bits >> 15 ? -size : size, (exponent ? exponent : 1) - 15};
-    return found;
+    struct number result = {bits >> 15 ? -size : size, (exponent ? exponent : 1) - 15};
+    return result;
 }
 
 static struct number of_single(float x)
@@ -20,8 +20,8 @@ static struct number of_single(float x)
     uint32_t bits;
     memcpy(&bits, &x, 4);
     int exponent = bits >> 23 & 255, size = (bits & 0x7fffff) | (exponent ? 0x800000 : 0);
-    struct number found = {bits >> 31 ? -size : size, (exponent ? exponent : 1) - 127};
-    return found;
+    struct number result = {bits >> 31 ? -size : size, (exponent ? exponent : 1) - 127};
+    return result;
 }
 
 // 16 products and an addend: aligned to the largest exponent, cut off after 25 fraction bits, added, rounded toward zero
