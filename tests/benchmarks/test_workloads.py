@@ -29,10 +29,12 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return tmp_path_factory.mktemp("libraries")
 
 
-def small(name: str, engine: str) -> Device:
+def small(name: str, engine: str, schedule: str = "round-robin") -> Device:
     """A workload after its run at the size of tests."""
     workload = WORKLOADS[name]
-    device = Device(ptxspec.load(workload.ptx.read_text()), workload.make(workload.small), engine=engine)
+    device = Device(
+        ptxspec.load(workload.ptx.read_text()), workload.make(workload.small), engine=engine, schedule=schedule
+    )
     device.run()
     return device
 
@@ -49,6 +51,16 @@ def test_engines_and_c_agree(name: str, libraries: Path) -> None:
     assert differences(workload._replace(tolerance=None), native, exact) == []
     assert native.steps == exact.steps
     assert any((native[output] != native.case.values[output]).any() for output in native.case.outputs)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in WORKLOADS]
+)
+def test_turns_of_warps_compute_the_same(name: str, libraries: Path) -> None:
+    native = small(name, "native", "warps")
+    twin = Twin(name, native.case, compile_c(name, libraries))
+    twin.run()
+    assert differences(WORKLOADS[name], native, twin) == []
 
 
 def test_each_source_has_its_ptx_its_c_and_its_cases() -> None:
