@@ -101,8 +101,8 @@ class VectorEmitter(Emitter):
         """The shape of a value, written where the lines have come to; None if none is known."""
         if value not in self.varying:
             return Shape(value, "0", "0", "true")
-        found = self.shapes.get(value)
-        return None if found is None else found()
+        shape_of = self.shapes.get(value)
+        return None if shape_of is None else shape_of()
 
     def _shaped(self, value: str, of: Callable[[], Shape | None]) -> str:
         self.shapes.setdefault(value, of)

@@ -210,10 +210,10 @@ def of_addresses(kernel: Kernel) -> frozenset[str]:
                 for _, o in flow_sources(op)
                 if isinstance(o, tree.Address) and isinstance(o.base, tree.Name)
             ]
-    found: set[str] = set()
+    addressing: set[str] = set()
     while todo:
         name = todo.pop()
-        if name in kernel.registers and name not in found and kernel.registers[name].width in (32, 64):
-            found.add(name)
+        if name in kernel.registers and name not in addressing and kernel.registers[name].width in (32, 64):
+            addressing.add(name)
             todo += sources.get(name, ())
-    return frozenset(found)
+    return frozenset(addressing)
