@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from ptxspec.base.options import Contraction, Nan, Relation
 from ptxspec.query.abstractions import by_laws, of_all_functions, of_classes
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.options import options
 from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.questions import Goal, Means, ask

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ptxspec import contracts
 from ptxspec.language.checked import Place
 from ptxspec.machine.special import variables_of
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.core import Int, constant, variable
 from ptxspec.terms.types import TYPES
@@ -71,8 +71,7 @@ class Regions:
 
     def region(self, name: str, way: PathState, lane: int) -> Region:
         place = self.walk.kernel.places[name]
-        activation = way.stack[-1].activation if way.stack else 0
-        return self.of_place(name, place, activation if place.framed else 0, lane)
+        return self.of_place(name, place, way.activation if place.framed else 0, lane)
 
     def of_place(self, name: str, place: Place, activation: int, lane: int) -> Region:
         """The region of a variable; of those in frames, for an activation of their function."""
