@@ -10,7 +10,7 @@ from ptxspec.machine.special import variables_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.core import Int, constant, variable
-from ptxspec.terms.types import TYPES
+from ptxspec.terms.types import TYPES, Type
 
 if TYPE_CHECKING:
     from ptxspec.query.paths.arrivals import PathState
@@ -62,6 +62,11 @@ class Regions:
         raise Unsupported(
             f"line {line}: what the address points to ({', '.join(sorted(names))}) is not said; say {how}"
         )
+
+    def written(self) -> dict[str, tuple[Int, Type]]:
+        """The bytes that are compared and a store may reach, by name: (value, type)."""
+        regions = self.compared.values()
+        return {f"{r.name}[{i}]": (r.piece(i).byte, TYPES["b8"]) for r in regions for i in sorted(r.written)}
 
     # variables and parameters ----------------------------------------------------------------------------------------------
 

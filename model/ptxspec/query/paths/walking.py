@@ -365,36 +365,29 @@ def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: 
     return fragment_of(text, walk, walk.run())
 
 
+def _results(walk: Walk, end: PathState) -> dict[str, tuple[Any, Type]]:
+    """What is left in registers, returned, and left in memory, by name: (value, type)."""
+    results: dict[str, tuple[Any, Type]] = {}
+    if walk.side.what == "function":
+        results |= walk.calling.results(end)
+        walk.registers |= {n: type.bits if type.kind != "pred" else type for n, (_, type) in results.items()}
+    for lane, registers in enumerate(end.registers if walk.side.what == "fragment" else ()):
+        for name, value in registers.items():
+            shown = walk.public(name, lane)
+            if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
+                why = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                raise Unsupported(why)
+            if shown in walk.left and "@" not in shown:
+                results[shown] = value, walk.left[shown]
+    # for whichever thread sees it, in place of what is left in memory, what is seen of each event
+    return results | (walk.orders.results() if walk.orders.interfered else walk.places.written())
+
+
 def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
     """What a walk has found, as the prover takes it."""
-    outputs: dict[str, Any] = {}
-    left = dict(walk.left)
-    if walk.side.what == "fragment":
-        for lane, registers in enumerate(end.registers):
-            for name, value in registers.items():
-                shown = walk.public(name, lane)
-                if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
-                    why = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
-                    raise Unsupported(why)
-                if shown in walk.left and "@" not in shown:
-                    outputs[shown] = value
-    elif walk.side.what == "function":
-        for name, (value, type) in walk.calling.results(end).items():
-            outputs[name], left[name] = value, type
-            walk.registers[name] = type.bits if type.kind != "pred" else type
-    written: list[str] = []
-    for region in () if walk.orders.interfered else walk.places.compared.values():
-        for i in sorted(region.written):
-            name = f"{region.name}[{i}]"
-            written.append(name)
-            outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
-    if walk.orders.interfered:  # instead of what is left in memory, for whichever thread sees it
-        for name, (value, type) in walk.orders.results().items():
-            outputs[name], left[name] = value, type
-            walk.registers[name] = type
-    left = {name: type for name, type in left.items() if name in outputs}
-    registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
-    registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
+    results = _results(walk, end)
+    outputs, left = ({name: pair[i] for name, pair in results.items()} for i in (0, 1))
+    registers = {**left, **walk.registers, **walk.memory.inputs, **walk.memory.bases}
     inductive = walk.inductive
     obligations = () if inductive is None else tuple(inductive.obligations)
     # the variables on which what is compared, or shown of a step, depends
@@ -424,7 +417,7 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
         beyond=tuple(walk.beyond),
         given=given,
         notes=tuple(walk.notes),
-        bytes=frozenset(written),
+        bytes=frozenset(() if walk.orders.interfered else walk.places.written()),
         memory=frozenset(b.name for b in walk.options.buffers if not b.of)
         | {p.name for p in walk.side.checked.places.values() if p.space == contracts.state_spaces.OF_BUFFERS},
         obligations=obligations,
