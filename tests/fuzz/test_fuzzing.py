@@ -18,8 +18,9 @@ import certificates
 import constants
 import fuzzing
 import kept_files
-import modules
 import pytest
+
+from ptxspec_workshop.generate.fuzzing import random_module, statement_kinds
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten, of programs with constants sixty-four
 SOME = {
@@ -62,12 +63,12 @@ def launches_are_mixed(seen: Counter[str], count: int) -> None:
     faults = seen["launches"] - seen["ended"]
     assert 0.03 < faults / seen["launches"] < 0.4
     assert len([what for what in seen if what.startswith("rule")]) >= 4
-    missing = {f"executed: {place}" for place in modules.PLACES if place not in RARE} - seen.keys()
+    missing = {f"executed: {place}" for place in statement_kinds.PLACES if place not in RARE} - seen.keys()
     assert len(missing) <= (0 if count >= 500 else 8), missing
 
 
 #: what need not be executed in a few cases
-RARE = {"hazard"} | {f"{what} ends with {how}" for what in ("function", "entry") for how in modules.ENDS}
+RARE = {"hazard"} | {f"{what} ends with {how}" for what in ("function", "entry") for how in statement_kinds.ENDS}
 
 
 def texts_are_mixed(seen: Counter[str], count: int) -> None:
