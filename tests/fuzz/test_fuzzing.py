@@ -6,6 +6,7 @@ A failure names its seed, and the line that shows it again: `python tests/fuzz/f
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -20,7 +21,8 @@ import fuzzing
 import kept_files
 import pytest
 
-from ptxspec_workshop.generate.fuzzing import random_module, statement_kinds
+from ptxspec_workshop.generate.fuzzing import random_module, reduction, statement_kinds
+from ptxspec_workshop.generate.fuzzing.random_statements import flat
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten, of programs with constants sixty-four
 SOME = {
@@ -192,6 +194,41 @@ def test_a_difference_of_the_engines_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(launches.Loaded, "outcome", outcome)
     with pytest.raises(fuzzing.Finding, match="launch 0"):
         launches.judge(3, launches.make(3))
+
+
+@pytest.mark.slow
+def test_every_kind_is_written() -> None:
+    """In the first modules: each kind of statement, each way to end, and each way to break a rule; and two old editions."""
+    modules = [random_module.varied(seed) for seed in range(200)]
+    written = Counter(what for module in modules for what in module.surroundings.written)
+    ways = {f"wrong {way}" for way in statement_kinds.WRONG}
+    missing = {*statement_kinds.PLACES, *ways} - NEVER - {what for what, count in written.items() if count >= 2}
+    assert not missing and not NEVER & written.keys()
+    assert len({module.edition for module in modules}) == 3
+    text = "\n".join(module.text() for module in modules)
+    for needed in ("call.uni", "rest[", ".callprototype", ".calltargets", "table[2]", ".noreturn"):
+        assert needed in text, needed
+
+
+#: ways to end that only functions have, or only entries
+NEVER = {"function ends with barrier", "function ends with exit", "entry ends with exit of a function",
+         "entry ends with barrier of a warp"}  # fmt: skip
+
+
+def test_what_is_asked_for_is_all_there_is() -> None:
+    """A module of some kinds has statements of no other ones."""
+    for seed in range(5):
+        module = random_module.RandomModule(seed, ["loop"], ["loop", "branch", "plain"])
+        kinds = module.surroundings.written.keys() & statement_kinds.KINDS.keys()
+        assert "loop" in kinds and kinds <= {"loop", "branch", "plain"}
+
+
+def test_a_module_is_made_small() -> None:
+    """By its statements, down to the one that matters."""
+    module = random_module.varied(4)
+    last = re.findall(r"^.*;$", flat(module.body), flags=re.M)[-1]
+    small = reduction.reduced(module, lambda m: last in m.text(), 5)
+    assert last in small.text() and small.size < module.size / 3
 
 
 def test_a_seed_makes_one_case() -> None:

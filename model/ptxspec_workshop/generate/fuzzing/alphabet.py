@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -116,35 +116,20 @@ def _is_read_too_wide(form: Form) -> bool:
 class Alphabet:
     """The forms that programs are made of, by what they do: each a list of opcodes, these of forms, these of variants."""
 
-    def __init__(self, spelled: Sequence[str], kinds: Mapping[str, str] | None = None, careful: bool = False):
-        """`kinds` says the kind of each form, where that is known: to find it out takes seconds. Programs over a `careful`
-        alphabet also keep from operands with which ptxas is known to be wrong, which the recorded ones do not."""
-        self.careful = careful
+    careful = False
+
+    def __init__(self, spelled: Sequence[str]):
         wanted = set(spelled)
         known = {name: v for f in forms() for v in f.variants if (name := str(v)) in wanted}
         by_kind: dict[str, dict[str, dict[str, list[Form]]]] = {}
         for name in spelled:
             form = known[name]
-            if careful and _is_read_too_wide(form):
-                continue
             if not name.startswith(f"{form.mnemonic} "):
                 raise ValueError(f"the form {name!r} begins with no mnemonic")
-            kind = kind_of(form) if kinds is None else kinds[name]
-            of_opcode = by_kind.setdefault(kind, {}).setdefault(form.syntax.opcode, {})
+            of_opcode = by_kind.setdefault(kind_of(form), {}).setdefault(form.syntax.opcode, {})
             of_opcode.setdefault(str(form._replace(marks=form.syntax.signs)), []).append(form)
         self.kinds = {
             kind: [list(of_opcode.values()) for of_opcode in opcodes.values()] for kind, opcodes in by_kind.items()
-        }
-
-    @property
-    def kind_of_each(self) -> dict[str, str]:
-        """The kind of each form by its spelling."""
-        return {
-            str(variant): kind
-            for kind, opcodes in self.kinds.items()
-            for of_opcode in opcodes
-            for variants in of_opcode
-            for variant in variants
         }
 
     def choose(self, source: random.Random, kind: str) -> Form:
@@ -162,12 +147,6 @@ def kind_of(form: Form) -> str:
         return "plain"
     part = "end" if meaning.carry is None else "middle" if meaning.carry_read else "start"
     return f"{part} of {'borrows' if meaning.borrows else 'carries'}"
-
-
-@cache
-def alphabet() -> Alphabet:
-    """The forms of today."""
-    return Alphabet(names())
 
 
 # every form ------------------------------------------------------------------------------------------------------------
@@ -192,7 +171,11 @@ def opcodes(*chapters: str) -> list[str]:
     return [
         opcode
         for opcode in sorted(registry().opcodes)
-        if any(f"/{c}" in page_name(f.definition.path) for f in forms_of(opcode) for c in chapters or _CHAPTERS)
+        if any(
+            f"/{c}" in page_name(line[1].path)
+            for line in registry().opcodes[opcode].lines
+            for c in chapters or _CHAPTERS
+        )
     ]
 
 
@@ -209,13 +192,18 @@ def kind_at(opcode: str, number: int) -> str:
     return kind_of(form) if comparable(form) and all(map(_choices().chooses, freedoms_in(*values))) else ""
 
 
+@cache
+def _careful_variants(opcode: str, number: int) -> list[Form]:
+    """The variants of a form with which no assembler is known to be wrong, and whose result is settled."""
+    return [v for v in forms_of(opcode)[number].variants if not left_out(v) and not _is_read_too_wide(v)]
+
+
 class EveryForm:
-    """All forms that modules of an edition have. Only those are looked at that are drawn."""
+    """All forms that modules of an edition have. Only those are looked at that are drawn. Programs over `careful` ones keep from
+    forms and operands with which ptxas is known to be wrong, which the recorded ones do not."""
 
-    careful = False
-
-    def __init__(self, edition: Edition = NEWEST):
-        self.edition = edition
+    def __init__(self, edition: Edition = NEWEST, careful: bool = False):
+        self.edition, self.careful = edition, careful
 
     def choose(self, source: random.Random, kind: str) -> Form:
         """A form of a kind, with selectors and signs of its operands."""
@@ -224,15 +212,16 @@ class EveryForm:
         while True:
             opcode = source.choice(among)
             number = source.randrange(len(forms_of(opcode)))
-            if kind_at(opcode, number) == kind and self._has(forms_of(opcode)[number]):
-                variants = forms_of(opcode)[number].variants
-                return source.choice([v for v in variants if "policy" not in str(v) and (self._is_newest or v.plain)])
+            if kind_at(opcode, number) == kind and (variants := self._variants(opcode, number)):
+                return source.choice(variants)
 
-    @property
-    def _is_newest(self) -> bool:
-        return self.edition == NEWEST
-
-    def _has(self, form: Form) -> bool:
+    def _variants(self, opcode: str, number: int) -> list[Form]:
+        if self.careful:
+            return _careful_variants(opcode, number)
+        form = forms_of(opcode)[number]
+        if self.edition == NEWEST:
+            return [v for v in form.variants if "policy" not in str(v)]
         version, target = self.edition
         since = form.definition.availability(form.modifiers, target)
-        return self._is_newest or (version >= since[0] and target >= since[1] and not form.only)
+        exists = version >= since[0] and target >= since[1] and not form.only
+        return [v for v in form.variants if v.plain and "policy" not in str(v)] if exists else []

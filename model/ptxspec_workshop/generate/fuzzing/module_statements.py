@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from ptxspec_workshop.generate.fuzzing.alphabet import EveryForm
 from ptxspec_workshop.generate.fuzzing.random_instruction import Pool, instruction
-from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFunction, Statement, Writer
-from ptxspec_workshop.generate.fuzzing.statement_kinds import ENDS, KINDS, PLACES, WRONG, Kind
+from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFunction, Statement, Writer, flat
+from ptxspec_workshop.generate.fuzzing.statement_kinds import ENDS, KINDS, PLACES, WARP, WRONG, Kind
 
 #: marks of a kind in a module, at most
 MARKS = 3
@@ -39,10 +40,11 @@ class Shape(NamedTuple):
 
 
 class Surroundings:
-    """What the statements of a module refer to. `features` are what modules need not have: `today`, `stack` and the like."""
+    """What the statements of a module refer to. `features` are what modules need not have: `today`, `stack` and the like;
+    statements of `kinds` are there in any case, and others are `among` these."""
 
-    def __init__(self, letters: EveryForm, features: set[str]):
-        self.letters, self.features = letters, features
+    def __init__(self, letters: EveryForm, features: set[str], kinds: Sequence[str], among: Container[str]):
+        self.letters, self.features, self.kinds, self.among = letters, features, kinds, among
         self.functions: list[RandomFunction] = []
         #: functions that an indirect call may reach, and whether a table in memory has their addresses
         self.alike: list[RandomFunction] = []
@@ -50,7 +52,8 @@ class Surroundings:
         self.textures: list[Shape] = []
         self.surfaces: list[Shape] = []
         self.hazards = 0
-        self.marks: dict[str, int] = {}
+        #: how often statements of a kind were written, ends, and what may break a rule
+        self.written: Counter[str] = Counter()
 
 
 class ModuleWriter(Writer):
@@ -68,8 +71,9 @@ class ModuleWriter(Writer):
     ):
         super().__init__(source, module.letters, pool, module.functions, True)
         self.module, self.is_entry, self.recursion = module, is_entry, recursion
-        #: labels behind the loops around the statement
+        #: labels behind the loops around the statement, and whether all threads come to it
         self.exits: list[str] = []
+        self.is_together = is_entry
 
     # which ------------------------------------------------------------------------------------------------------------
 
@@ -95,13 +99,34 @@ class ModuleWriter(Writer):
         """The name of a kind that may stand there."""
         here = self.here(depth)
         weights = {name: kind.weight for name, kind in kinds.items() if here.issuperset(kind.needs.split())}
+        if kinds is KINDS:
+            weights = {name: weight for name, weight in weights.items() if name in self.module.among}
         return self.source.choices(list(weights), list(weights.values()))[0]
+
+    def program(self) -> Block:
+        """The body of an entry, with statements of the kinds that the module has in any case."""
+        source, here = self.source, self.here(0)
+        body = [
+            self.written(k) for k in self.module.kinds if KINDS[k].weight and here.issuperset(KINDS[k].needs.split())
+        ]
+        target = source.randint(10, 60)
+        while sum(flat([s]).count(";") for s in body) < target:
+            body += self.hazards(0.1) or [self.statement(0, None)]
+        body += self.hazards(0.7)
+        if source.random() < 0.2 and "early_end" in self.module.among:
+            body += [["@%p0 bra FINISH;"], *self.block(1, None)]
+        return body
+
+    def hazards(self, often: float, depth: int = 0) -> Block:
+        """One or none of what may break a rule."""
+        return [self.written("hazard", depth)] if "hazard" in self.module.among and self.source.random() < often else []
 
     def statement(self, depth: int, loop: str | None) -> Statement:
         return self.written(self.drawn(KINDS, depth), depth, loop)
 
     def written(self, name: str, depth: int = 0, loop: str | None = None) -> Statement:
         """A statement of a kind, with a mark that it is executed."""
+        self.is_together = self.is_entry and depth == 0
         if KINDS[name].text:
             parts = self.expanded(KINDS[name].text, depth, loop)
         else:
@@ -111,9 +136,8 @@ class ModuleWriter(Writer):
 
     def mark(self, what: str) -> list[str]:
         """A line that notes that the program has come here."""
-        marks = self.module.marks
-        marks[what] = marks.get(what, 0) + 1
-        return [f"st.global.u8 [seen+{PLACES.index(what)}], 1;"] if marks[what] <= MARKS else []
+        self.module.written[what] += 1
+        return [f"st.global.u8 [seen+{PLACES.index(what)}], 1;"] if self.module.written[what] <= MARKS else []
 
     def end(self, what: str) -> str:
         """How a function or an entry ends."""
@@ -121,9 +145,10 @@ class ModuleWriter(Writer):
         return "\n".join([*self.mark(f"{what} ends with {way}"), *map(str, self.expanded(ENDS[way].text))])
 
     def block(self, depth: int, loop: str | None) -> Block:
-        self.exits += [loop] if loop else []
+        before = list(self.exits)
+        self.exits += [loop] if loop and loop not in before else []
         statements = super().block(depth, loop)
-        del self.exits[len(self.exits) - bool(loop) :]
+        self.exits = before
         return statements
 
     # templates --------------------------------------------------------------------------------------------------------
@@ -157,6 +182,7 @@ class ModuleWriter(Writer):
             text = self.source.choice([v for v in among[name] if not number or v not in known.values()])
         elif name == "wrong":
             way = self.drawn(WRONG, 1)
+            self.module.written[f"wrong {way}"] += 1
             text = "\n".join(self.expanded(WRONG[way].text) if WRONG[way].text else getattr(self, f"wrong_{way}")())
         elif name == "hazard":
             self.module.hazards += 1
@@ -183,6 +209,22 @@ class ModuleWriter(Writer):
         """A form for a whole CTA or its warps."""
         return [instruction(self.source, self.letters.choose(self.source, "meeting"), self.pool, count="%nw")]
 
+    def meetings_of_ballots(self, mask: str = "-1", depth: int = 0) -> Statement:
+        """Meetings of warps in branches and loops that depend on the data. Masks are ballots, so that they are right."""
+        inner, meeting = f"%m{depth}", f"{WARP.replace('MASK', mask)} $plain "
+        if depth == 3:
+            return self.expanded(meeting)
+        first, second = (flat([self.meetings_of_ballots(inner, depth + 1)]) for _ in range(2))
+        count = f"%c{depth}"
+        ways = [
+            f"vote.sync.ballot.b32 {inner}, $p1, {mask}; @!$p1 bra $L1; {first} bra $L2;"
+            f" $L1: xor.b32 {inner}, {inner}, {mask}; {second} $L2:",
+            f"and.b32 {count}, $r, 3; mov.b32 {inner}, {mask}; $L1: setp.gt.s32 $p1, {count}, 0; sub.u32 {count}, {count}, 1;"
+            f" vote.sync.ballot.b32 {inner}, $p1, {inner}; @!$p1 bra $L2; {first} bra $L1; $L2:",
+        ]
+        around = "{{ .reg .b32 %m<3>, %c<3>; {} }}" if depth == 0 else "{}"
+        return self.expanded(around.format(f"{meeting} {self.source.choice(ways)} {meeting}"))
+
     def leave(self, where: str | None) -> Statement:
         return super().leave(self.source.choice(self.exits))
 
@@ -199,7 +241,10 @@ class ModuleWriter(Writer):
             given = [str(count), *given[1:], "rest"]
         sink = len(taken) == 1 and taken[0] != "back" and self.source.random() < 0.1
         given = [g if g.startswith(("g", "%d")) or self.source.random() < 0.8 else "7" for g in given]
-        return f"{before} {super().called(function, ['_'] if sink else taken, given, 0.3)} }}"
+        text = super().called(function, ["_"] if sink else taken, given, 0.3)
+        if self.is_together and text.startswith("call") and self.source.random() < 0.2:
+            text = text.replace("call", "call.uni", 1)
+        return f"{before} {text} }}"
 
     def line(self, template: str) -> str:
         return " ".join(self.expanded(template))
@@ -217,9 +262,8 @@ class ModuleWriter(Writer):
         targets = f"«.calltargets {a.name}, {b.name}¦{prototype}»"
         ways = [f"P$n1: {targets}; mov.u64 %fn, {a.name}; $c mov.u64 %fn, {b.name};"]
         if self.module.has_table:
-            ways.append(
-                f"P$n1: {prototype}; and.b32 %t, $r, 1; mov.u64 %fn, table; mad.wide.u32 %fn, %t, 8, %fn; ld.global.u64 %fn, [%fn];"
-            )
+            read = "mov.u64 %fn, table; mad.wide.u32 %fn, %t, 8, %fn; ld.global.u64 %fn, [%fn];"
+            ways.append(f"P$n1: {prototype}; and.b32 %t, $r, 1; {read}")
         return self.expanded(f"{{ .reg .b64 %fn; {self.source.choice(ways)} $g call ($r), %fn, ($r, $r), P$n1; }}")
 
     def wrong_call(self) -> Statement:

@@ -1,11 +1,11 @@
-"""A random module, made from a seed: an entry `k` for any number of threads, functions, variables and images. Some of what it does
-may break a rule, in launches whose variable `mode` says so."""
+"""A random module, made from a seed: an entry `k` for any number of threads, functions, variables and images. Some of what it
+does may break a rule, in launches whose variable `mode` says so."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ptxspec_workshop.generate.fuzzing.alphabet import NEWEST, Edition, EveryForm
 from ptxspec_workshop.generate.fuzzing.layout import REGISTERS
@@ -19,7 +19,7 @@ from ptxspec_workshop.generate.fuzzing.random_program import (
     entry,
     giving,
 )
-from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFunction, flat
+from ptxspec_workshop.generate.fuzzing.random_statements import RandomFunction, flat
 from ptxspec_workshop.generate.fuzzing.statement_kinds import ADDRESSES, KINDS, PLACES, VARIABLES
 
 _POOL = {width: registers[:4] for width, registers in REGISTERS.items()}
@@ -38,29 +38,32 @@ _IMPLIED = {"alike": {"abi", "functions"}, "recursion": {"abi", "functions"}, "p
 _EARLY: dict[Edition, set[str]] = {((2, 1), 20): {"early", "banks", "abi"}, ((4, 0), 35): {"early", "kepler", "abi"}}
 
 
-def features_of(source: random.Random, needed: set[str]) -> tuple[Edition, set[str]]:
+def _features(source: random.Random, needed: set[str], allowed: set[str]) -> tuple[Edition, set[str]]:
     """The edition of a module and what it has, with what is needed of what some have."""
     early = needed.intersection("early banks kepler".split())
-    if early or source.random() < 0.06:
+    if early or (source.random() < 0.06 and "early" in allowed):
         edition = source.choice([e for e, features in _EARLY.items() if early <= features] or [*_EARLY])
         chances: dict[str, float] = {name: _CHANCES[name] for name in ("functions", "dynamic", "impatient", "alike")}
         features = set(_EARLY[edition])
     else:
         edition, chances, features = NEWEST, _CHANCES, {"today"}
-    features |= {name for name, chance in chances.items() if source.random() < chance or name in needed}
+    features |= {
+        name for name, chance in chances.items() if (source.random() < chance and name in allowed) or name in needed
+    }
     for name in needed & features:
         features |= _IMPLIED.get(name, set())
     return edition, {name for name in features if _IMPLIED.get(name, set()) <= features}
 
 
 class RandomModule(RandomProgram):
-    """A module that has statements of some kinds (names of KINDS) where its edition has them, and any others."""
+    """A module. It has statements of some kinds (names of KINDS), where its edition has them, and others `among` some."""
 
-    def __init__(self, seed: int, kinds: Sequence[str] = ()):
+    def __init__(self, seed: int, kinds: Sequence[str] = (), among: Collection[str] = KINDS):
         self.seed, self.name, self.is_narrow = seed, "k", False
         self._source = source = random.Random(f"module {seed}")
-        self.edition, features = features_of(source, set(" ".join(KINDS[k].needs for k in kinds).split()))
-        self.surroundings = module = Surroundings(EveryForm(self.edition), features)
+        needed, allowed = (set(" ".join(KINDS[k].needs for k in some).split()) | {"abi"} for some in (kinds, among))
+        self.edition, features = _features(source, needed - {"abi"}, allowed)
+        self.surroundings = module = Surroundings(EveryForm(self.edition), features, kinds, among)
         if "textures" in features:
             module.textures = [_texture(source, f"tex{i}") for i in range(2)]
         if "surfaces" in features:
@@ -69,20 +72,8 @@ class RandomModule(RandomProgram):
             self._write_functions()
         self.functions = [*module.functions]
         writer = ModuleWriter(source, module, REGISTERS, True)
-        self.body = self._body(writer, kinds)
+        self.body = writer.program()
         self.end = writer.end("entry")
-
-    def _body(self, writer: ModuleWriter, kinds: Sequence[str]) -> Block:
-        source, here = self._source, writer.here(0)
-        body = [writer.written(k) for k in kinds if KINDS[k].weight and here.issuperset(KINDS[k].needs.split())]
-        target = source.randint(10, 60)
-        while sum(flat([s]).count(";") for s in body) < target:
-            body.append(writer.written("hazard") if source.random() < 0.1 else writer.statement(0, None))
-        if source.random() < 0.7:
-            body.append(writer.written("hazard"))
-        if source.random() < 0.2:
-            body += [["@%p0 bra FINISH;"], *writer.block(1, None)]
-        return body
 
     # functions --------------------------------------------------------------------------------------------------------
 
@@ -125,8 +116,7 @@ class RandomModule(RandomProgram):
         body = writer.block(1, None)
         if recursion:
             body.append(writer.written("recursive_call", 1))
-        if source.random() < 0.5:
-            body.append(writer.written("hazard", 1))
+        body += writer.hazards(0.5, 1)
         results = [_POOL[w][i] for i, w in enumerate(function.gives)]
         end = f"{giving(function, results)}\n{writer.end('function')}\n}}"
         return function._replace(head=beginning(function, _POOL, source.getrandbits(3)), body=body, end=end)
@@ -175,7 +165,7 @@ def _surface(source: random.Random) -> Shape:
 
 
 def varied(seed: int) -> RandomModule:
-    """The module of a seed. It has three kinds of statements in any case, which differ from seed to seed: so some seeds in a row have
-    them all."""
+    """The module of a seed. It has three kinds of statements in any case, which differ from seed to seed: so some seeds in a
+    row have them all."""
     names = list(KINDS)
     return RandomModule(seed, [names[(3 * seed + i) % len(names)] for i in range(3)])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxspec.evidence.kernels.cases import HEAD, Launch
-from ptxspec_workshop.generate.fuzzing.alphabet import Alphabet, alphabet
+from ptxspec_workshop.generate.fuzzing.alphabet import Alphabet, EveryForm
 from ptxspec_workshop.generate.fuzzing.layout import (
     CELLS,
     GLOBAL,
@@ -33,7 +33,7 @@ from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFun
 class RandomProgram:
     """A kernel `name`, with the functions it calls, as a tree of statements."""
 
-    def __init__(self, seed: int, letters: Alphabet):
+    def __init__(self, seed: int, letters: Alphabet | EveryForm):
         self.seed, self.name = seed, f"p{seed}"
         source = random.Random(f"program {seed}")
         self.is_narrow = False
@@ -150,7 +150,9 @@ def giving(function: RandomFunction, registers: Sequence[str]) -> str:
     return "\n".join(map(form.format, function.gives, function.results, registers))
 
 
-def _function(source: random.Random, letters: Alphabet, name: str, known: list[RandomFunction]) -> RandomFunction:
+def _function(
+    source: random.Random, letters: Alphabet | EveryForm, name: str, known: list[RandomFunction]
+) -> RandomFunction:
     pool = {16: ["%h0", "%h1", "%h2", "%h3"], 32: ["%r0", "%r1", "%r2"], 64: ["%rd0", "%rd1"], 1: ["%p0", "%p1"]}
     takes = [32, *[source.choice((16, 32, 64)) for _ in range(source.randint(0, 2))]]
     gives, style = source.choice((16, 32, 32, 64)), source.choice(("reg", "param"))
@@ -267,7 +269,6 @@ def module(programs: Iterable[RandomProgram]) -> str:
     return "\n".join([*HEAD, *[p.text() for p in programs]])
 
 
-def made(seeds: Iterable[int], letters: Alphabet | None = None) -> list[RandomProgram]:
-    """The programs of some seeds over some forms, or over those of today."""
-    letters = letters or alphabet()
+def made(seeds: Iterable[int], letters: Alphabet | EveryForm = EveryForm(careful=True)) -> list[RandomProgram]:
+    """The programs of some seeds over some forms."""
     return [RandomProgram(seed, letters) for seed in seeds]

@@ -246,7 +246,11 @@ class Writer:
         lines += [f"st.param.b{w} [g{i}], {r};" for i, (w, r) in enumerate(zip(function.takes, given, strict=True))]
         back = ["back" for _ in taken]
         lines.append(self.called(function, back, [f"g{i}" for i in range(len(given))], 0))
-        return ["\n".join([*lines, *(f"ld.param.b{w} {r}, [back];" for w, r in zip(function.gives, taken)), "}"])]
+        return [
+            "\n".join(
+                [*lines, *(f"ld.param.b{w} {r}, [back];" for w, r in zip(function.gives, taken, strict=True)), "}"]
+            )
+        ]
 
     def called(self, function: RandomFunction, taken: Sequence[str], given: Sequence[str], guarded: float = 0.3) -> str:
         """The text of a call."""

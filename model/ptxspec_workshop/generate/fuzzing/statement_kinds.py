@@ -46,7 +46,7 @@ _SPECIAL_NOW = (
     "%cluster_ctaid.x %cluster_nctaid.x %cluster_ctarank %cluster_nctarank"
 ).split()
 #: an instruction of those lanes of a warp that a mask names
-_WARP = (
+WARP = (
     "«shfl.sync.«up¦down¦bfly¦idx».b32 $r|$p, $r, «$r¦1¦5», «31¦0¦0x1c1f¦$r», MASK;¦vote.sync.ballot.b32 $r, $p, MASK;"
     "¦vote.sync.«all¦any¦uni».pred $p, «¦!»$p, MASK;¦match.any.sync.b32 $r, $r, MASK;¦match.all.sync.b64 $r|$p, $d, MASK;"
     "¦redux.sync.«add.u32¦min.s32¦max.u32¦and.b32¦xor.b32» $r, $r, MASK;¦elect.sync $r|$p, MASK;¦bar.warp.sync MASK;»"
@@ -109,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
     "call": Kind(7, "functions", ""),
     "indirect_call": Kind(5, "alike", ""),
     "recursive_call": Kind(3, "recursion", ""),
-    "a_call_that_does_not_return": Kind(1, "inside straight the_end", "$c call the_end;"),
+    "a_call_that_does_not_return": Kind(1, "inside straight the_end", "$c call «the_end¦another_end»;"),
     # barriers
     "meeting": Kind(3, "together today", ""),
     "exchange": Kind(3, "together", ""),
@@ -128,11 +128,12 @@ KINDS: Mapping[str, Kind] = {
                               " $L2: ld.volatile.shared.u32 %f, [%t]; setp.eq.u32 %qb, %f, 0; @%qb bra $L2; bra $L3;"
                               " $L1: st.volatile.shared.u32 [%t], 1; $L3: bar.sync 0; }"),
     # warps
-    "warp_together": Kind(5, "together today", _WARP.replace("MASK", "«-1¦0xffffffff»")),
+    "warp_together": Kind(5, "together today", WARP.replace("MASK", "«-1¦0xffffffff»")),
     "warp_in_groups": Kind(3, "together today", _any(
-        f"and.b32 %t, %own, {bit}; setp.eq.u32 %qb, %t, 0; @%qb bra $L1; {_WARP.replace('MASK', first)} bra $L2;"
-        f" $L1: {_WARP.replace('MASK', second)} $L2:" for bit, (first, second) in _GROUPS.items())),
-    "warp_of_whoever_is_here": Kind(3, "apart today", f"activemask.b32 %t; {_WARP.replace('MASK', '%t')}"),
+        f"and.b32 %t, %own, {bit}; setp.eq.u32 %qb, %t, 0; @%qb bra $L1; {WARP.replace('MASK', first)} bra $L2;"
+        f" $L1: {WARP.replace('MASK', second)} $L2:" for bit, (first, second) in _GROUPS.items())),
+    "warp_of_whoever_is_here": Kind(3, "apart today", f"activemask.b32 %t; {WARP.replace('MASK', '%t')}"),
+    "meetings_of_ballots": Kind(2, "together today", ""),
     "votes_without_a_mask": Kind(4, "early", "$g vote.««all¦any¦uni».pred $p, «¦!»$p¦ballot.b32 $r, $p»;"),
     "shuffles_without_a_mask": Kind(4, "kepler", "$g shfl.«up¦bfly¦idx».b32 $r|$p, $r, «1¦3¦$r», 31;"),
     "banks_of_constants": Kind(6, "banks", _any(
@@ -231,6 +232,7 @@ VARIABLES = {
     "__assertfail": ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 g, .param .b64 s);",
     "endless": ".func endless() { call endless; ret; }",
     "the_end": ".func the_end() .noreturn { .reg .b32 a; mov.u32 a, 1; exit; }",
+    "another_end": ".func another_end() .noreturn { exit; ret; }",
     **{
         f"format{i}": f".global .align 1 .b8 format{i}[{len(f) + 1}] = {{{', '.join(map(str, f.encode() + bytes(1)))}}};"
         for i, f in enumerate(FORMATS)
