@@ -100,7 +100,7 @@ KINDS: Mapping[str, Kind] = {
     "branch": Kind(5, "shallow", ""),
     "loop": Kind(3, "outer", ""),
     "table": Kind(3, "shallow today", ""),
-    "leave": Kind(3, "looping", ""),
+    "leave": Kind(6, "looping", ""),
     "narrow_loops": Kind(4, "shallow", f"«{_NARROW}¦{_NARROW}¦{_NARROW} {_NARROW.replace('1', '3').replace('n2', 'n4')}»"),
     "loop_with_two_beginnings": Kind(1, "outer straight", "mov.u32 %i$n1, 0; $c bra $L2; $L1: $block $L2: $block"
                                      " add.u32 %i$n1, %i$n1, 1; setp.lt.u32 %q$n1, %i$n1, 3; @%q$n1 bra $L1;"),
@@ -196,9 +196,9 @@ WRONG: Mapping[str, Kind] = {
                   "¦stacksave.u64 %sv; alloca.u64 %bad, 8; stackrestore.u64 %sv; st.local.b32 [%bad], %t;» }"),
     "heap": Kind(3, "heap", "{ .reg .b64 %bad; «call free, ($d);¦call (%bad), malloc, (8); call free, (%bad);"
                             " «call free, (%bad);¦ld.b32 %t, [%bad];»» }"),
-    "printing": Kind(3, "prints", "«call (_), vprintf, ($d, 0);¦{ .reg .b64 %bad; mov.u64 %bad, format5; call (_), vprintf, (%bad, 8); }"
+    "printing": Kind(6, "prints", "«call (_), vprintf, ($d, 0);¦{ .reg .b64 %bad; mov.u64 %bad, format5; call (_), vprintf, (%bad, 8); }"
                                   "¦call __assertfail, (0, 0, 7, 0, 1);»"),
-    "surfaces": Kind(2, "surfaces", ""),
+    "surfaces": Kind(4, "surfaces", ""),
 }  # fmt: skip
 
 #: how a function or an entry ends: with an instruction that leaves it, or not
