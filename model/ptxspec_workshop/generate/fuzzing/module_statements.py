@@ -60,6 +60,7 @@ class ModuleWriter(Writer):
     """Writes statements of the kinds that are there. `recursion` is the function that a function may call again."""
 
     cells = {"shared": ["%cs", "%ss"], "global": ["%cg", "%gs"], "": ["%cg", "%cgs", "%gs"]}
+    guarded_with_parameters = 0.3
 
     def __init__(
         self,
@@ -241,7 +242,7 @@ class ModuleWriter(Writer):
             given = [str(count), *given[1:], "rest"]
         sink = len(taken) == 1 and taken[0] != "back" and self.source.random() < 0.1
         given = [g if g.startswith(("g", "%d")) or self.source.random() < 0.8 else "7" for g in given]
-        text = super().called(function, ["_"] if sink else taken, given, 0.3)
+        text = super().called(function, ["_"] if sink else taken, given, guarded)
         if self.is_together and text.startswith("call") and self.source.random() < 0.2:
             text = text.replace("call", "call.uni", 1)
         return f"{before} {text} }}"
@@ -258,20 +259,18 @@ class ModuleWriter(Writer):
     def indirect_call(self) -> Statement:
         """Through a table in memory, or a register; with a prototype, or a list."""
         a, b = self.source.sample(self.module.alike, 2)
-        prototype = f".callprototype {a.signature('_', ['_'], ['_'] * len(a.takes))}"
-        targets = f"«.calltargets {a.name}, {b.name}¦{prototype}»"
+        targets = f"«.calltargets {a.name}, {b.name}¦{a.prototype}»"
         ways = [f"P$n1: {targets}; mov.u64 %fn, {a.name}; $c mov.u64 %fn, {b.name};"]
         if self.module.has_table:
             read = "mov.u64 %fn, table; mad.wide.u32 %fn, %t, 8, %fn; ld.global.u64 %fn, [%fn];"
-            ways.append(f"P$n1: {prototype}; and.b32 %t, $r, 1; {read}")
+            ways.append(f"P$n1: {a.prototype}; and.b32 %t, $r, 1; {read}")
         return self.expanded(f"{{ .reg .b64 %fn; {self.source.choice(ways)} $g call ($r), %fn, ($r, $r), P$n1; }}")
 
     def wrong_call(self) -> Statement:
-        one = self.module.alike[0]
-        prototype = f".callprototype {one.signature('_', ['_'], ['_'] * len(one.takes))}"
+        function = self.module.alike[0]
         return self.expanded(
-            f"{{ .reg .b64 %bad; T$n1: «{prototype}¦.calltargets {one.name}»; mov.b64 %bad, «0¦8¦-1¦16¦0x7fffffffffffffff¦$d»;"
-            " call ($r), %bad, ($r, $r), T$n1; }"
+            f"{{ .reg .b64 %bad; T$n1: «{function.prototype}¦.calltargets {function.name}»;"
+            " mov.b64 %bad, «0¦8¦-1¦16¦0x7fffffffffffffff¦$d»; call ($r), %bad, ($r, $r), T$n1; }"
         )
 
     # images -----------------------------------------------------------------------------------------------------------

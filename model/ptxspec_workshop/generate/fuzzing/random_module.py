@@ -104,11 +104,11 @@ class RandomModule(RandomProgram):
 
     def _write(self, function: RandomFunction) -> None:
         """Add a function; where it is recursive, now and then another one, and both call one another."""
-        again: list[RandomFunction | None] = [function if function.is_recursive else None]
+        circle = [function]
         if function.is_recursive and self._source.random() < 0.3:
-            again = [function._replace(name=f"{function.name}b"), function]
-        written = [self._written(one or function, other) for one, other in zip(again[::-1], again, strict=True)]
-        self.surroundings.functions += written
+            circle.append(function._replace(name=f"{function.name}b"))
+        called: list[RandomFunction | None] = [*circle[1:], function] if function.is_recursive else [None]
+        self.surroundings.functions += [self._written(f, again) for f, again in zip(circle, called, strict=True)]
 
     def _written(self, function: RandomFunction, recursion: RandomFunction | None) -> RandomFunction:
         source = self._source

@@ -220,7 +220,8 @@ def computed(addresses: Addresses, text: str) -> list[str]:
 
 
 def entry(name: str, body: str, is_narrow: bool = False, frame: Frame = _PROGRAM) -> str:
-    """An entry; with `is_narrow` it takes and leaves only what its body names. Only programs compute what they do not name."""
+    """An entry; with `is_narrow` it takes and leaves only what its body names. Only a program that is not narrow
+    computes addresses that nothing names."""
     loads, stores = [], []
     named = set(re.findall(r"%\w+", body))
     has_every = frame is _PROGRAM and not is_narrow

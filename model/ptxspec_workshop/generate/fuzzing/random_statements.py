@@ -43,6 +43,10 @@ class RandomFunction(NamedTuple):
         return f"{f'({gives}) ' if gives else ''}{name}({', '.join(takes)})"
 
     @property
+    def prototype(self) -> str:
+        return f".callprototype {self.signature('_', ['_'] * len(self.gives), ['_'] * len(self.takes))}"
+
+    @property
     def heading(self) -> str:
         return f".func {self.signature(self.name, self.results, [f'x{i}' for i in range(len(self.takes))])}"
 
@@ -56,6 +60,8 @@ class Writer:
 
     #: registers with addresses of cells that an atomic instruction may update, by its state space
     cells = {"shared": ["%cs"], "global": ["%cg"], "": ["%cg", "%cgs"]}
+    #: how often a call is guarded that returns in a parameter: if it does not happen, what is read there is open
+    guarded_with_parameters = 0.0
 
     def __init__(
         self,
@@ -244,8 +250,8 @@ class Writer:
         lines = ["{", *(f".param .b{w} back;" for w in function.gives)]
         lines += [f".param .b{w} g{i};" for i, w in enumerate(function.takes)]
         lines += [f"st.param.b{w} [g{i}], {r};" for i, (w, r) in enumerate(zip(function.takes, given, strict=True))]
-        back = ["back" for _ in taken]
-        lines.append(self.called(function, back, [f"g{i}" for i in range(len(given))], 0))
+        parameters = [f"g{i}" for i in range(len(given))]
+        lines.append(self.called(function, ["back"] * len(taken), parameters, self.guarded_with_parameters))
         return [
             "\n".join(
                 [*lines, *(f"ld.param.b{w} {r}, [back];" for w, r in zip(function.gives, taken, strict=True)), "}"]
@@ -253,7 +259,7 @@ class Writer:
         ]
 
     def called(self, function: RandomFunction, taken: Sequence[str], given: Sequence[str], guarded: float = 0.3) -> str:
-        """The text of a call."""
+        """The text of a call, which is `guarded` so often."""
         guard = self.guard(guarded) if guarded else ""
         results = f"({', '.join(taken)}), " if taken else ""
         arguments = f", ({', '.join(given)})" if given else ""
