@@ -26,7 +26,8 @@ help:
 	@echo "make site      every proof, every form's evidence, and the site, in build/site (a quarter of an hour)"
 	@echo "make evidence  computes the ledger and the proofs, and stores them beside the recorded answers (a quarter of an hour)"
 	@echo "make mutation  plants mistakes in copies of the definitions and says which are noticed (half an hour)"
-	@echo "make lint, make bench, make wheel, make clean"
+	@echo "make bench     all benchmarks; BENCH='--only nw lud --repeats 9' measures these workloads, --workers 2 in two threads"
+	@echo "make lint, make wheel, make clean"
 
 install: $(BIN)/.installed
 
@@ -81,7 +82,7 @@ site: ledger proofs
 
 bench: install
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python tests/benchmarks/run.py
+	$(BIN)/python tests/benchmarks/run.py $(BENCH)
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel . ./tests/vectors

@@ -1,8 +1,9 @@
-"""All benchmarks in one run: tables, a file of their figures, and plots.
+"""All benchmarks in one run: tables, files of their figures, and plots.
 
-    python tests/benchmarks/run.py [--folder build/bench] [--docs]
+    python tests/benchmarks/run.py [--folder build/bench] [--docs] [--only NAME …] [--workers 1] [--repeats 5]
 
-`--docs` writes the plot that the documentation shows.
+`--docs` writes the plots and the table that the documentation shows. With `--only` the workloads of these names are measured, and
+nothing else. `--workers` and `--repeats` are those of the workloads (suite.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import lookups
 import questions
 import scaling
 import startup
+import suite
 
 import ptxspec
 
@@ -27,15 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def plots(found: dict[str, Any], folder: Path) -> list[Path]:
     """A plot of the kernels beside gcc, and one of the cost by the number of threads; nothing without matplotlib."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("no plots: matplotlib is not installed (pip install 'ptxspec[bench]')")
+    pyplot = suite.pyplot()
+    if pyplot is None:
         return []
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "ptxspec"
-    from matplotlib import pyplot
-
     made = []
     rows = found["kernels"]
     figure, axes = pyplot.subplots(figsize=(7, 3.2))
@@ -66,13 +62,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
     parser.add_argument("--docs", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="workloads; without it all, and the other benchmarks")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
+    words = [
+        "--workers",
+        f"{given.workers}",
+        "--repeats",
+        f"{given.repeats}",
+        "--json",
+        f"{given.folder / 'workloads.json'}",
+    ]
+    if given.only:
+        suite.main([*words, "--only", *given.only])
+        return
     found: dict[str, Any] = {"ptxspec": ptxspec.__version__, "processor": platform.processor(), "cores": kernels.CORES}
     found |= kernels.main([]) | scaling.main([])
     report = given.folder / "bench.json"
     report.write_text(json.dumps(found, indent=1))
+    workloads = suite.main([*words, *(["--docs"] if given.docs else [])])
     made = plots(found, ROOT / "docs" / "reference" if given.docs else given.folder)
+    made += suite.plot(workloads, given.folder / "workloads.svg")
     print(*(path for path in (report, *made)), sep="\n")
     startup.main(["--json", str(given.folder / "startup.json")])
     loading.main()

@@ -74,8 +74,8 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
     "--schedule",
     default="round-robin",
     show_default=True,
-    metavar="round-robin|random:SEED|T,T,…",
-    help="Which thread runs next: in turns, drawn before each access to memory, or as listed by --json of another launch.",
+    metavar="round-robin|warps|random:SEED|T,T,…",
+    help="Which thread runs next: in turns, in turns that the threads of a warp have together, drawn before each access to memory, or as listed by --json of another launch.",
 )
 @click.option(
     "--counts",
@@ -255,7 +255,7 @@ def _schedule(text: str) -> str | list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise Failed(f"--schedule {text}: round-robin, random:SEED, or numbers of threads, as in 0,1,1") from None
+        raise Failed(f"--schedule {text}: round-robin, warps, random:SEED, or numbers of threads, as in 0,1,1") from None
 
 
 def _entry(kernels: list[str], name: str | None) -> str:

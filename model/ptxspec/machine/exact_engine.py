@@ -24,6 +24,7 @@ from ptxspec.machine.counting import Counters, counter_of, counters
 from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, enqueue
+from ptxspec.machine.driver.warp_collectives import warp_of
 from ptxspec.machine.engine import ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
@@ -54,6 +55,7 @@ from ptxspec.machine.scripts import Function, Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
+from ptxspec.terms.core import integer
 from ptxspec.terms.effects import (
     Access,
     Advance,
@@ -87,6 +89,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.registries import OBJECT_BITS, changing
+from ptxspec.terms.vocabulary import TRUE
 
 if TYPE_CHECKING:
     from ptxspec.machine.in_flight import ExactOperations
@@ -188,7 +191,7 @@ class ExactRun:
         self.variables = contracts.variables
         self.functions = contracts.functions
         self.moves, self.narrow = stack_moves(program.kernel), program.flow.narrow
-        self.choose = program.profile.value
+        self.choose, self.by_warps = program.profile.value, program.flow.by_warps
         self.scripts = Scripts(program, self)
         self.plans: dict[int, AccessPlan] = {}
         self.address: int | None = None
@@ -306,8 +309,9 @@ class ExactRun:
         try:
             while taken < count:
                 self.watch()
-                m.steps += self.turn(block, m.scratch[taken])
-                taken += 1
+                threads = self.together(m.scratch, taken, count) if self.by_warps else [m.scratch[taken]]
+                m.steps += self.warps_turn(block, threads) if self.by_warps else self.turn(block, threads[0])
+                taken += len(threads)
                 if m.steps >= limit:
                     break
         except ThreadFaulted as faulted:
@@ -340,6 +344,91 @@ class ExactRun:
                     self.ended(thread)
                 return took
             number = following
+
+    def together(self, scratch: Sequence[int], first: int, end: int) -> list[int]:
+        """The threads that have their turn with the first of those in a list."""
+        threads, joins = [scratch[first]], contracts.schedule.joins
+        while first + len(threads) < end:
+            following = scratch[first + len(threads)]
+            if not joins(self.warp_of(threads[-1]), threads[-1], self.warp_of(following), following):
+                break
+            threads.append(following)
+        return threads
+
+    def warp_of(self, thread: int) -> int:
+        """The number of a thread's warp among all that are resident."""
+        number: int = warp_of(self.machine, thread)
+        return number
+
+    def warps_turn(self, number: int, threads: list[int]) -> int:
+        """Run threads of one warp from a block on until each one's turn is over; how many instructions they have executed."""
+        m, took, executed, count, ends = self.machine, 0, 0, len(self.blocks), contracts.schedule.ends_turn
+        at = dict.fromkeys(threads, number)
+        while at:
+            number = min(at.values())
+            block, lanes = self.blocks[number], [thread for thread in threads if at.get(thread) == number]
+            self.before = m.steps + took - block.start
+            if self.seen is not None:
+                for thread in lanes:
+                    self.seen(m, thread, block, m.steps + took)
+            goes_on = self.block_together(block, lanes)
+            took += block.end - block.start
+            executed += (block.end - block.start) * len(lanes)
+            for thread in lanes:
+                to = goes_on[thread]
+                following = count if to is None else to
+                if following in (WAITS, count) or ends(number, following, False, took, m.turn_length):
+                    enqueue(m, thread, count + 1 if following == WAITS else following)
+                    if following == count:
+                        self.ended(thread)
+                    del at[thread]
+                else:
+                    at[thread] = following
+        return executed
+
+    def block_together(self, block: Block, lanes: list[int]) -> dict[int, int | None]:
+        """Run threads through a block, instruction by instruction; where each goes on, as `block` says it."""
+        goes_on: dict[int, int | None] = dict.fromkeys(lanes, block.next)
+        if block.finishes is not None:
+            for thread in lanes:
+                self.finish(block.finishes, thread)
+            return goes_on
+        index = block.start
+        while index < block.end:
+            behind = self.plain.get(index, index + 1)
+            part = block._replace(start=index, end=behind)
+            for thread in lanes:
+                to = self.block(part, thread)
+                if behind == block.end:
+                    goes_on[thread] = to
+            index = behind
+        effect = self.code[block.end - 1].plan.meaning.effect
+        waiting = [thread for thread in lanes if goes_on[thread] == WAITS]
+        if isinstance(effect, Collective) and waiting and self.goes_on_at_once(effect, waiting):
+            for thread in waiting:
+                goes_on[thread] = block.taken
+        return goes_on
+
+    def goes_on_at_once(self, effect: Collective, threads: list[int]) -> bool:
+        """Let threads of a warp have what they learn of one another at a collective, if they need not wait there; whether they
+        do."""
+        m, page = self.machine, contracts.schedule
+        members = sum(1 << thread % self.extents.threads % LANES for thread in threads)
+        for thread in threads:
+            mask = None if effect.mask is None else m.named[thread]
+            if (
+                page.goes_on_at_once(
+                    integer(members), None if mask is None else integer(mask), effect.aligned, effect.warps
+                )
+                is not TRUE
+            ):
+                return False
+        for thread in threads:
+            m.learned_named[thread] = members | members << 32
+            m.learned_value[thread] = m.value[thread]
+            for k in range(thread * m.more_words, (thread + 1) * m.more_words):
+                m.learned_words[k] = m.words[k]
+        return True
 
     def ended(self, thread: int) -> None:
         """Let those know of it who follow when threads end."""

@@ -30,6 +30,7 @@ from ptxspec.terms.effects import (
     ImageAccess,
     IndexedBranch,
     Return,
+    StackUse,
     Stop,
     Wait,
     lands,
@@ -55,10 +56,10 @@ class Block(NamedTuple):
 class FlowGraph:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
-    def __init__(self, kernel: Kernel, chosen: bool = False, observed: ObservedEvents = UNOBSERVED):
+    def __init__(self, kernel: Kernel, chosen: bool = False, observed: ObservedEvents = UNOBSERVED, alone: bool = True):
         """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block.
-        `observed` says what is observed of it."""
-        self.kernel, self.chosen, self.observed = kernel, chosen, observed
+        `observed` says what is observed of it, and `alone` whether it wants turns of threads."""
+        self.kernel, self.chosen, self.observed, self.alone = kernel, chosen, observed, alone
         code = kernel.code
         accesses = [
             i
@@ -105,6 +106,16 @@ class FlowGraph:
         return frozenset(names - kernel.registers.keys() - kernel.places.keys())
 
     @cached_property
+    def by_warps(self) -> bool:
+        """Whether turns are those of warps: see spec/machine/schedule.md."""
+        effects = {type(op.plan.meaning.effect) for op in self.kernel.code}
+        plain = not self.kernel.functions and not any(
+            issubclass(e, Call | Asynchronous | ImageAccess | StackUse) for e in effects
+        )
+        plain &= not self.chosen and self.observed == UNOBSERVED
+        return contracts.schedule.by_warps(len(self.kernel.code), plain, self.alone)
+
+    @cached_property
     def ends_soon(self) -> bool:
         """Whether a thread comes to each block once at most: there are no loops, and no calls."""
         seen: dict[int, bool] = {}  # whether all that a block leads to is seen
@@ -127,6 +138,8 @@ class FlowGraph:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
         loops: set[int] = set()
         page = contracts.schedule
+        if self.by_warps:  # whose threads execute any loop side by side
+            return frozenset()
         if self.observed.kinds & {EventKind.EXECUTE, EventKind.FENCE}:  # which are told one by one
             return frozenset()
         for number, block in enumerate(self.blocks):

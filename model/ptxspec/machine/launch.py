@@ -137,7 +137,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool, bool, ObservedEvents], KernelProgram] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, bool, ObservedEvents, bool], KernelProgram] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
@@ -366,7 +366,10 @@ class Launches:
 
     def _ready(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""
-        flags = settings.owned is not None, settings.contracts_all, bool(settings.schedule.chooses), settings.observed
+        flags = (
+            settings.owned is not None, settings.contracts_all, bool(settings.schedule.chooses), settings.observed,
+            settings.schedule.alone,
+        )  # fmt: skip
         key = (name, settings.profile.key, extents.cluster_size > 1, *flags)
         if key not in self._programs:
             self._programs[key] = program(self.checked, name, settings.profile, *key[2:])

@@ -131,7 +131,8 @@ class Module:
         `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may
         decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.
 
-        `schedule` says which thread runs next: "round-robin", in turns; "random:SEED", where a seed chooses a thread before each
+        `schedule` says which thread runs next: "round-robin", in turns; "warps", in turns that the threads of a warp have
+        together where the kernel allows it, which is several times as fast for many threads; "random:SEED", where a seed chooses a thread before each
         access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of threads among the
         resident ones, which are followed instruction for instruction under both engines (spec/machine/schedule.md).
 

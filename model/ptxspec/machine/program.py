@@ -102,6 +102,7 @@ def program(
     contracts_all: bool = False,
     chosen: bool = False,
     observed: ObservedEvents = UNOBSERVED,
+    alone: bool = True,
 ) -> KernelProgram:
     kernel = linked(checked, name)
     if contracts_all:
@@ -113,7 +114,7 @@ def program(
     accesses_images = any(isinstance(op.plan.meaning.effect, ImageAccess) for op in kernel.code)
     ready = KernelProgram(
         kernel,
-        FlowGraph(kernel, chosen, observed),
+        FlowGraph(kernel, chosen, observed, alone),
         profile,
         bases,
         function_addresses(checked),

@@ -10,7 +10,7 @@ from ptxspec.machine.driver.codes import CHOICES, DRAWN, IN_TURNS, LISTED
 from ptxspec.machine.engine import EngineRun
 
 #: what a schedule may be, for messages
-_MAY_BE = "'round-robin', 'random:SEED', or a list of numbers of threads"
+_MAY_BE = "'round-robin', 'warps', 'random:SEED', or a list of numbers of threads"
 
 
 class TurnSchedule:
@@ -19,6 +19,8 @@ class TurnSchedule:
     def __init__(self, schedule: Any):
         """`schedule` is as `Module.launch` takes it. Raises ValueError and TypeError for anything else."""
         self.chooses, self.seed = IN_TURNS, 0
+        #: whether turns are those of threads, whatever the kernel
+        self.alone = not (isinstance(schedule, str) and schedule == "warps")
         self.listed: list[int] = []
         #: the numbers of the threads that were chosen, of those that were resident then
         self.made: list[int] = []
@@ -26,7 +28,7 @@ class TurnSchedule:
             kind, _, seed = schedule.partition(":")
             if kind == "random" and seed.isascii() and seed.isdecimal() and len(seed) < 20:
                 self.chooses, self.seed = DRAWN, int(seed) & (1 << 63) - 1
-            elif schedule != "round-robin":
+            elif schedule not in ("round-robin", "warps"):
                 raise ValueError(f"schedule is {_MAY_BE}, not {schedule!r}")
         elif isinstance(schedule, Sequence):
             self.chooses, self.listed = LISTED, [_thread(number) for number in schedule]

@@ -72,11 +72,15 @@ class Emitter:
     def emit(self, text: str) -> str:
         """Append `%n = text`, or name the value if the same text was emitted before. Only for what has no effect."""
         if text not in self._seen:
-            name = f"%{self._stem}{self._made}"
-            self._made += 1
+            name = self.fresh()
             self.lines.append(f"  {name} = {text}")
             self._seen[text] = name
         return self._seen[text]
+
+    def fresh(self) -> str:
+        """A name that no value has."""
+        self._made += 1
+        return f"%{self._stem}{self._made - 1}"
 
     def forget(self) -> None:
         """Begin a new basic block: values of the last one may not dominate it."""
@@ -137,10 +141,7 @@ class Emitter:
         return self.emit(f"call i{n} @llvm.ctpop.i{n}(i{n} {v})")
 
     def lookup(self, table: tuple[int, ...], v: str, n: int, to: int) -> str:
-        size = next(s for s in (8, 16, 32, 64, to) if s >= to)
-        entries = ", ".join(f"i{size} {entry}" for entry in table)
-        name = f"@ptxspec_table_{hashlib.sha256(f'{size} {table}'.encode()).hexdigest()[:16]}"
-        self.needs.add(f"{name} = private constant [{len(table)} x i{size}] [{entries}]")
+        size, name = self.table(table, to)
         at = self.emit(f"getelementptr i{size}, ptr {name}, i64 {self.extend(v, n, 64, False)}")
         return (
             self.truncate(self.emit(f"load i{size}, ptr {at}"), size, to)
@@ -148,32 +149,44 @@ class Emitter:
             else self.emit(f"load i{size}, ptr {at}")
         )
 
+    def table(self, table: tuple[int, ...], to: int) -> tuple[int, str]:
+        """The bits of an entry of a table of words of `to` bits, and the table's name."""
+        size = next(s for s in (8, 16, 32, 64, to) if s >= to)
+        entries = ", ".join(f"i{size} {entry}" for entry in table)
+        name = f"@ptxspec_table_{hashlib.sha256(f'{size} {table}'.encode()).hexdigest()[:16]}"
+        self.needs.add(f"{name} = private constant [{len(table)} x i{size}] [{entries}]")
+        return size, name
+
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         if name not in SUPPLIED:
             return False
         if static[0].name in _OF_PROCESSOR:
             return True
-        widest = _set_apart(name, *static)[2]
+        widest = set_apart(name, *static)[2]
         self._written[name, static] += 1
         return widest > WIDEST_IN_VECTORS or (widest > 64 and self._written[name, static] > WRITTEN_OUT)
 
     def call(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
         type, rounding, ftz = static
+        if type.name in _OF_PROCESSOR and rounding == "rn" and not ftz:
+            return self.emit(
+                f"bitcast {_FLOATS[type.width]} {self._operation(name, type.width, args)} to i{type.width}"
+            )
+        function, needs = self.function_of(name, static)
+        self.needs.update(needs)
+        return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
+
+    @staticmethod
+    def function_of(name: str, static: tuple[Any, ...]) -> tuple[str, Collection[str]]:
+        """The function that computes what is no operation of the processor's, and what that needs."""
+        type, rounding, ftz = static
         if type.name not in _OF_PROCESSOR:
-            function, needs, _ = _set_apart(name, *static)
-            self.needs.update(needs)
-            return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
-        width, real = type.width, _FLOATS[type.width]
+            function, needs, _ = set_apart(name, *static)
+            return function, needs
         if ftz:
-            self.needs.update(_flushing(name, rounding, width))
-            function = f"ptxspec_{name}_{rounding}_ftz_f{width}"
-            return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
-        if rounding != "rn":
-            function = f"ptxspec_{name}_{rounding}_f{width}"
-            self.needs.add(_directed(name, rounding, width))
-            self.needs.update(_directed_needs(name, width))
-            return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
-        return self.emit(f"bitcast {real} {self._operation(name, width, args)} to i{width}")
+            return f"ptxspec_{name}_{rounding}_ftz_f{type.width}", _flushing(name, rounding, type.width)
+        directed = {_directed(name, rounding, type.width), *_directed_needs(name, type.width)}
+        return f"ptxspec_{name}_{rounding}_f{type.width}", directed
 
     def _operation(self, name: str, width: int, args: list[str]) -> str:
         """The processor's own operation, to nearest."""
@@ -202,9 +215,13 @@ class Emitter:
         """The bits that resolve a freedom."""
         chosen = (self.choose or unchosen)(term)
         if isinstance(chosen, Approximation):
-            return outside.nearest(self, term, lowering)
+            return self.nearest(term, lowering)
         word: str = lowering.low(chosen, term.attrs[1])
         return word
+
+    def nearest(self, term: Any, lowering: Lowering) -> str:
+        """The bits of the nearest number that a freedom may be."""
+        return outside.nearest(self, term, lowering)
 
     def _chosen_by_function(self, term: Any, lowering: Lowering) -> str:
         """The bits that a function chooses, of which there is one for all such results in operands of these widths."""
@@ -222,9 +239,13 @@ class Emitter:
             body = "\n".join([f"({parameters}) noinline {{", *lines, f"  ret {word} {chosen}\n}}"])
             name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
             self.needs.add(f"define internal {word} {name}{body}")
-            self._choices[key] = f"call {word} {name}"
-        words = ", ".join(f"i{width} {lowering.low(t, width)}" for t, width in given)
-        return self.emit(f"{self._choices[key]}({words})")
+            self._choices[key] = name
+        words = [(lowering.low(t, width), f"i{width}") for t, width in given]
+        return self.call_choice(self._choices[key], f"i{term.attrs[1]}", words)
+
+    def call_choice(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+        """Call a function that chooses among open results."""
+        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for value, type in given)})")
 
 
 def _in_range(term: Any, number: int) -> Any:
@@ -235,7 +256,7 @@ def _in_range(term: Any, number: int) -> Any:
 
 
 @cache
-def _set_apart(name: str, type: Any, rounding: str, ftz: bool) -> tuple[str, frozenset[str], int]:
+def set_apart(name: str, type: Any, rounding: str, ftz: bool) -> tuple[str, frozenset[str], int]:
     """The name of a function that computes an operation as its definition does, what it needs, and the bits of the widest integer
     there. LLVM takes a tenth of a second for wide ones, so that they stand in a text once, and where it makes no vectors of
     them."""

@@ -26,7 +26,7 @@ from ptxspec.terms.registries import changing
 class ResultEmitter:
     """What a thread gets where it goes on that has waited, or has called a function."""
 
-    def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter, calls: CallEmitter):
+    def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter, calls: CallEmitter | None):
         self.text, self.registers, self.operands = text, registers, operands
         self.calls = calls
 
@@ -34,13 +34,20 @@ class ResultEmitter:
         """Give a thread the results of an instruction."""
         op = self.text.kernel.code[index]
         if system_function(self.text.kernel, op):
+            assert self.calls is not None
             self.calls.take_answer(op)
         elif op.call is not None:
+            assert self.calls is not None
             self.calls.come_back(op, index)
         else:
-            env = self.operands.environment(op) | self._learned(op)
-            for name, value in self.operands.results(op, Lowering(self.text.emitter, env)):
+            for name, value in self.values(index):
                 self.registers.set(name, value)
+
+    def values(self, index: int) -> list[tuple[str, str]]:
+        """(register, value) of what a thread gets that has waited at an instruction."""
+        op = self.text.kernel.code[index]
+        env = self.operands.environment(op) | self._learned(op)
+        return self.operands.results(op, Lowering(self.text.emitter, env))
 
     def _learned(self, op: Op) -> dict[str, str]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""

@@ -18,6 +18,8 @@ from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
 from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.threads import OF_ONE, TurnFunction, of_several, turns_text
+from ptxspec.machine.native.warp_turns import turns_of_warps
+from ptxspec.machine.native.warps import WarpFunction
 from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
 
 #: from so many blocks or instructions on, code that is made soon is worth more than code that is fast
@@ -27,6 +29,9 @@ FEW_THREADS = 2_048
 #: a kernel whose text has more lines is compiled with the quick passes, and in pieces of about PIECE lines: LLVM takes more than
 #: twice the time for a text that is twice as long, and between two pieces a launch may be ended
 LARGE, PIECE = 8_000, 4_000
+
+#: the passes for turns of warps: all others together take LLVM eight times as long, for hardly quicker code
+OF_WARPS = ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "sinking", "simplify_cfg")
 
 _WEIGHTS = f'!0 = !{{!"branch_weights", i32 2000, i32 1}}\n!9 = !{{}}\n{LOOP_HINTS}'
 _MEMORY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
@@ -46,7 +51,8 @@ class Code:
         if whole is None:
             self._pieces()
         else:
-            library = self._library(*whole, QUICK if soon else None)
+            passes = OF_WARPS if layout.program.flow.by_warps else QUICK if soon else None
+            library = self._library(*whole, passes)
             self._enter(library)
 
     def _enter(self, library: Library) -> None:
@@ -66,9 +72,15 @@ class Code:
     def _whole(self) -> tuple[str, set[str]] | None:
         """The text of a small kernel, and what it needs; None for a large one."""
         needs: set[str] = set()
-        if sum(b.end - b.start for b in self.layout.program.flow.blocks) > LARGE:
+        by_warps = self.layout.program.flow.by_warps
+        if sum(b.end - b.start for b in self.layout.program.flow.blocks) > LARGE and not by_warps:
             return None
         self.layout.divide([range(self.count)])
+        if by_warps:
+            function = WarpFunction(self.layout, needs)
+            warp = function.function()
+            turns = turns_of_warps(self.layout, function.memory)
+            return "\n".join([warp, turns, beginning(self.layout, needs), ending(self.layout, needs)]), needs
         piece = TurnFunction(self.layout, 0, range(self.count), needs).function(LARGE)
         if piece is None or piece.count("\n") > LARGE:
             return None

@@ -39,11 +39,16 @@ from ptxspec.terms.lowering import Lowering
 class WaitEmitter:
     """Where a thread waits: for others, for images, or for the system."""
 
-    def __init__(self, text: FunctionText, operands: OperandEmitter, edges: Edges):
+    def __init__(self, text: FunctionText, operands: OperandEmitter, edges: Edges | None):
         self.text, self.operands, self.edges = text, operands, edges
 
     def pause(self, op: Op, effect: Pause) -> None:
         """Write down what the thread gives, and end its turn."""
+        self.give(op, effect)
+        self.wait()
+
+    def give(self, op: Op, effect: Pause) -> None:
+        """Write down what the thread gives."""
         text = self.text
         lowering = Lowering(text.emitter, self.operands.environment(op))
         if isinstance(effect, ImageAccess):
@@ -56,15 +61,20 @@ class WaitEmitter:
         if constant_arrival(text.program, op) is None:
             for field, term in zip(ArrivalOperands._fields, arrival_operands(effect), strict=True):
                 text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%thread', 8)}")
-        self.wait()
 
     def wait(self) -> None:
+        """Put the thread among those that wait, and end its turn."""
+        text = self.text
+        assert self.edges is not None
+        self.begin()
+        self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
+        self.edges.go("over")
+
+    def begin(self) -> None:
         """Put the thread among those that wait."""
         text = self.text
-        text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%thread', 8)}")
-        self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
+        text.lines.append(f"  store i64 {text.op}, ptr {text.at('waits_at', '%thread', 8)}")
         text.enqueue(str(len(text.flow.blocks) + 1))
-        self.edges.go("over")
 
 
 class Endings:

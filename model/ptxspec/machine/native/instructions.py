@@ -110,7 +110,7 @@ class EffectEmitter:
     def _write(self, op: Op, effect: Effect, env: dict[str, str], index: int) -> None:
         text, emitter = self.text, self.text.emitter
         if op.guard is None:
-            for name, value in self._acted(op, effect, env, index):
+            for name, value in self.acted(op, effect, env, index):
                 self.registers.set(name, value)
             return
         before = dict(self.registers.current)
@@ -120,7 +120,7 @@ class EffectEmitter:
         text.lines.append(f"  br i1 {predicate}, label %{first}, label %{second}")
         text.begin(inside)
         known = emitter.known()
-        values = self._acted(op, effect, env, index)
+        values = self.acted(op, effect, env, index)
         arrived = text.label("arrived")
         text.lines.append(f"  br label %{arrived}")
         text.begin(arrived)
@@ -135,7 +135,7 @@ class EffectEmitter:
             text.lines.append(f"  {merged} = phi {kind} [{value}, %{arrived}], [{before[name]}, %{skip}]")
             self.registers.set(name, merged)
 
-    def _acted(self, op: Op, effect: Effect, env: dict[str, str], index: int) -> list[tuple[str, str]]:
+    def acted(self, op: Op, effect: Effect, env: dict[str, str], index: int) -> list[tuple[str, str]]:
         """Emit what an instruction does; what registers get by that."""
         lowering = Lowering(self.text.emitter, env)
         match effect:

@@ -6,6 +6,7 @@ from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
+from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
@@ -39,7 +40,7 @@ class Layout:
         at = 0
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
             self.offsets[name], self.homes[name] = at, len(self.homes)
-            at += spaced(bits_of(type) // 8 * capacity)
+            at += spaced(bits_of(type) // 8 * (capacity + LANES))
         self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
         self.stack = contracts.functions.STACK if kernel.functions else 0
@@ -47,7 +48,7 @@ class Layout:
             n: special_registers()[n] for n in sorted(program.flow.special) if n in special_registers()
         }
         #: those that do not change while the program runs, and where their values lie
-        row = spaced(8 * capacity)
+        row = spaced(8 * (capacity + LANES))
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
         self.special_bytes = len(self.special_offsets) * row
         #: values that a thread gives its warp beside the first, at most

@@ -23,11 +23,11 @@ class FunctionText:
     """The lines of one function, the block and the instruction that they have come to, and the ways to form pointers and to
     check."""
 
-    def __init__(self, layout: Layout, needs: set[str]):
+    def __init__(self, layout: Layout, needs: set[str], emitter: type[Emitter] = Emitter):
         self.layout, self.program = layout, layout.program
         self.kernel, self.flow = self.program.kernel, self.program.flow
         self.lines: list[str] = []
-        self.emitter = Emitter(self.lines, needs, self.program.profile.compiled)
+        self.emitter = emitter(self.lines, needs, self.program.profile.compiled)
         self.labels = 0
         #: what a failed check leads to
         self.faults: list[str] = []

@@ -1,0 +1,301 @@
+"""Functions of the loads and stores of a warp: one check for the bytes of all lanes, where these lie near one another.
+
+The step of spec/machine/access.md is taken once, for the range from the first of the lanes' bytes to the last. If that may not be
+accessed as a whole, nothing is said yet: the lanes then make their accesses one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from ptxspec import contracts
+from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.native.accesses import ADDRESS, Accesses, EmitCheck, EmittedStorage
+from ptxspec.machine.native.context import OWN
+from ptxspec.machine.native.head import Head
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.native.warp_registers import NUMBERS, WORD, vector_of
+from ptxspec.terms.core import Bool, Int, truth_variable, variable
+from ptxspec.terms.effects import Load, Store
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.vectors import VectorEmitter
+
+#: the longest range that is checked as a whole, in bytes: of global memory each byte is looked at
+LONGEST = 4_096
+#: states of bytes that are looked at at once
+STATES = 32
+#: the type of the addresses of all lanes
+ADDRESSES = vector_of("i64")
+
+
+class WarpStorage(EmittedStorage):
+    """The memory of a launch as an access of a whole warp reaches it. Memory of threads it leaves to them."""
+
+    def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
+        if shared_by == contracts.state_spaces.THREAD:
+            self.pending.append("false")
+        return super().own(shared_by, address)
+
+    def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
+        """The same for some states at a time, the last of them again; a short range as it is elsewhere."""
+        self.checked()
+        text, e, first, most = self.text, cast(VectorEmitter, self.emitter), self.low(start), self.low(count)
+        many, look, on, join = (text.label(s) for s in ("many", "look", "on", "states"))
+        # a warp's range is seldom shorter
+        self.accesses.check(e.compare("uge", most, str(STATES), 64), "0", self.index)
+        text.lines.append(f"  br label %{many}")
+        text.begin(many)
+        known = e.known()
+        last = e.binary("sub", most, str(STATES), 64)
+        text.lines.append(f"  br label %{look}")
+        text.begin(look)
+        name = f"%k{len(text.lines)}"
+        text.lines.append(f"  {name} = phi i64 [0, %{many}], [{name}n, %{on}]")
+        inner = e.known()
+        past = e.compare("ugt", name, last, 64)
+        at = e.select(past, last, name, 64)
+        cell = text.at(
+            "alive" if space == contracts.state_spaces.OF_FRAMES else "shadow",
+            e.binary("add", first, at, 64),
+            1,
+            STATES,
+        )
+        states = e.fresh()
+        text.lines.append(f"  {states} = load <{STATES} x i8>, ptr {cell}, align 1")
+        e.varying.add(states)
+        fine = Lowering(e, {"%state": states}).truth(holds(variable("%state", 8)))
+        all_fine = e.compare("eq", e.bits(fine), "-1", LANES)
+        text.lines.append(f"  br i1 {all_fine}, label %{on}, label %{join}")
+        text.begin(on)
+        e.go_back(inner)
+        text.lines.append(
+            f"  {name}n = add i64 {name}, {STATES}\n  {name}more = icmp ult i64 {name}n, {most}\n"
+            f"  br i1 {name}more, label %{look}, label %{join}"
+        )
+        text.begin(join)
+        e.go_back(known)
+        text.lines.append(f"  {name}all = phi i1 [true, %{on}], [false, %{look}]")
+        self.words[f"{name}all"] = f"{name}all"
+        return truth_variable(f"{name}all")
+
+
+class AccessFunctions:
+    """Functions of the loads and stores of a warp whose lanes may be anywhere near one another, one for each kind."""
+
+    def __init__(self, layout: Layout, needs: set[str]):
+        self.layout, self.needs = layout, needs
+        self.texts: list[str] = []
+        self._names: dict[tuple[object, ...], str] = {}
+
+    def of(self, effect: Load | Store, space: str) -> str:
+        """The name of the function `(context, base, acting, addresses, …)`, which gives false where nothing is done yet, and the
+        lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is loaded to."""
+        return self._name("near", effect, space, self._near)
+
+    def in_shape(self, effect: Load | Store, space: str) -> str:
+        """The name of the function `(context, base, acting, base address, step, jump, holds, …)` that does the same for a whole
+        warp whose addresses have a shape (vectors.py): in each half of the lanes bytes lie side by side, or (a load) are the
+        same."""
+        return self._name("shaped", effect, space, self._shaped)
+
+    def _shaped(self, name: str, effect: Load | Store, space: str, count: int) -> str:
+        text, e, lines, check = self._begun()
+        size, half, element = effect.bytes, LANES // 2, f"i{effect.type.width}"
+        align, write = min(effect.type.bytes, 8), isinstance(effect, Store)
+        words = [f"%w{i}" for i in range(count)]
+        e.varying |= {*words} if write else set()
+        steps, same = e.compare("eq", "%step", str(size), 64), e.compare("eq", "%step", "0", 64)
+        whole = e.logic("and", e.compare("eq", "%acting", "-1", LANES), "%holds")
+        least, most = e.spans("%step", "%jump")
+        length = e.binary("add", e.binary("sub", most, least, 64), str(size), 64)
+        fine = e.logic("and", whole, steps if write else e.logic("or", steps, same))
+        fine = e.logic("and", fine, e.compare("ule", length, str(LONGEST), 64))
+        low = e.binary("and", "%jump", str(size - 1), 64)
+        check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
+        begin = e.binary("add", "%begin", least, 64)
+        storage = WarpStorage(Accesses(text, check), begin, size, 0)
+        pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
+        goes_on = e.logic("and", steps, e.compare("eq", "%jump", str(half * size), 64))
+        lines.append(
+            f"  %first = getelementptr i8, ptr {pointer}, i64 {e.binary('sub', '0', least, 64)}\n"
+            f"  %second = getelementptr i8, ptr %first, i64 %jump\n  br i1 {goes_on}, label %row, label %halves"
+        )
+        known = e.known()
+        text.begin("row")
+        if write:
+            _stored(e, lines, words, element, "%first", LANES, align)
+            lines.append("  ret i1 true\nhalves:")
+            for place, begin_lane in (("%first", 0), ("%second", half)):
+                parts = [_part(e, lines, w, element, begin_lane) for w in words]
+                _stored(e, lines, parts, element, place, half, align)
+        else:
+            _given(lines, _loaded(e, lines, element, "%first", LANES, count, align), element)
+            lines.append(f"  ret i1 true\nhalves:\n  br i1 {steps}, label %steps, label %same\nsteps:")
+            both = [_loaded(e, lines, element, p, half, count, align) for p in ("%first", "%second")]
+            _given(lines, [_joined(e, lines, a, b, element) for a, b in zip(*both, strict=True)], element)
+            lines.append("  ret i1 true\nsame:")
+            e.go_back(known)
+            alike, places = [], ", ".join(f"i32 {k if k < half else LANES + k}" for k in range(LANES))
+            for i in range(count):
+                two = []
+                for place in ("%first", "%second"):
+                    at, word = e.fresh(), e.fresh()
+                    lines.append(
+                        f"  {at} = getelementptr i8, ptr {place}, i64 {i * effect.type.bytes}\n"
+                        f"  {word} = load {element}, ptr {at}, align {align}"
+                    )
+                    two.append(e.spread(word, element))
+                alike.append(e.fresh())
+                pair = ", ".join(f"{e.type(element)} {v}" for v in two)
+                lines.append(f"  {alike[-1]} = shufflevector {pair}, <{LANES} x i32> <{places}>")
+            _given(lines, alike, element)
+        given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
+        given += [f"{e.type(element) if write else 'ptr'} {w}" for w in words]
+        return self._whole(name, text, given)
+
+    def _begun(self) -> tuple[FunctionText, VectorEmitter, list[str], EmitCheck]:
+        """The text of a function, its emitter and its lines; and how a check is written that fails."""
+        text = FunctionText(self.layout, self.needs, VectorEmitter)
+
+        def check(condition: str, address: str, index: int, why: int | str = OWN) -> None:
+            good = text.label("good")
+            text.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")
+            text.begin(good)
+
+        return text, cast(VectorEmitter, text.emitter), text.lines, check
+
+    def _whole(self, name: str, text: FunctionText, given: list[str]) -> str:
+        head = Head(text, set())
+        return "\n".join(
+            [
+                f"define internal i1 {name}(ptr noalias %context, i64 %base, {WORD} %acting, {', '.join(given)}) {{",
+                "entry:\n  %thread = add i64 %base, 0",
+                *head.fields(),
+                *head.places(),
+                *text.lines,
+                "  ret i1 true\nrefused:\n  ret i1 false\n}",
+            ]
+        )
+
+    def _name(
+        self, kind: str, effect: Load | Store, space: str, made: Callable[[str, Load | Store, str, int], str]
+    ) -> str:
+        count = effect.count if isinstance(effect, Load) else len(effect.values)
+        key = (kind, space, isinstance(effect, Store), effect.type.name, count, tuple(effect.into))
+        if key not in self._names:
+            self._names[key] = f"@{kind}_{len(self._names)}"
+            self.texts.append(made(self._names[key], effect, space, count))
+        return self._names[key]
+
+    def _near(self, name: str, effect: Load | Store, space: str, count: int) -> str:
+        text, e, lines, check = self._begun()
+        size, write = effect.bytes, isinstance(effect, Store)
+        element, bytes = f"i{effect.type.width}", effect.type.bytes
+        align = min(bytes, 8)
+        words = [f"%w{i}" for i in range(count)]
+        e.varying |= {"%address", *words}
+
+        first = e.emit("call i32 @llvm.cttz.i32(i32 %acting, i1 true)")
+        start = e.emit(f"extractelement {ADDRESSES} %address, i32 {first}")
+        behind = e.binary("sub", "%address", start, 64)
+        near = e.compare("ult", e.binary("add", behind, str(1 << 31), 64), str(1 << 32), 64)
+        lanes = e.truths("%acting")
+        all_near = e.compare("eq", e.binary("and", e.bits(near), "%acting", LANES), "%acting", LANES)
+        short = e.select(lanes, e.truncate(behind, 64, 32), "0", 32)
+        least, most = e.reduced("smin", short, 32), e.reduced("smax", short, 32)
+        if size > 1:
+            low = e.binary("and", e.reduced("or", short, 32), str(size - 1), 32)
+            all_near = e.logic("and", all_near, e.compare("eq", low, "0", 32))
+        wide_least, wide_most = e.extend(least, 32, 64, True), e.extend(most, 32, 64, True)
+        length = e.binary("add", e.binary("sub", wide_most, wide_least, 64), str(size), 64)
+        check(e.logic("and", all_near, e.compare("ule", length, str(LONGEST), 64)), "0", 0)
+        begin = e.binary("add", start, wide_least, 64)
+        storage = WarpStorage(Accesses(text, check), begin, size, 0)
+        pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
+        at = e.binary("sub", short, least, 32)
+        if write:
+            lines.append(f"  %behind = alloca {NUMBERS}\n  store {NUMBERS} {at}, ptr %behind")
+            for i in range(count):
+                lines.append(f"  %p{i} = alloca {e.type(element)}\n  store {e.type(element)} %w{i}, ptr %p{i}")
+            lines.append(
+                f"  br label %before\nbefore:\n  br label %look\nlook:\n  %left = phi {WORD} [%acting, %before], [%fewer, %do]\n"
+                f"  %some = icmp ne {WORD} %left, 0\n  br i1 %some, label %do, label %done\ndo:\n"
+                f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
+                f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
+                f"  %to = getelementptr i8, ptr {pointer}, i32 %by"
+            )
+            for i in range(count):
+                lines.append(
+                    f"  %f{i} = getelementptr {element}, ptr %p{i}, {WORD} %lane\n  %v{i}.one = load {element}, ptr %f{i}\n"
+                    f"  %t{i} = getelementptr i8, ptr %to, i64 {i * bytes}\n"
+                    f"  store {element} %v{i}.one, ptr %t{i}, align {align}"
+                )
+            lines.append(f"  %less = sub {WORD} %left, 1\n  %fewer = and {WORD} %left, %less\n  br label %look\ndone:")
+        for i in range(0 if write else count):  # a lane that does not act loads what the first does
+            places = e.fresh()
+            there = e.binary("add", at, str(i * bytes), 32) if i else at
+            lines.append(f"  {places} = getelementptr i8, ptr {pointer}, {NUMBERS} {there}")
+            lines.append(f"  store {e.type(element)} {e.gather(places, element, align)}, ptr %w{i}")
+        given = [f"{ADDRESSES} %address", *(f"{e.type(element) if write else 'ptr'} {w}" for w in words)]
+        return self._whole(name, text, given)
+
+
+def _given(lines: list[str], vectors: list[str], element: str) -> None:
+    """Store vectors where the caller finds them."""
+    for i, value in enumerate(vectors):
+        lines.append(f"  store <{LANES} x {element}> {value}, ptr %w{i}")
+
+
+def _loaded(
+    e: VectorEmitter, lines: list[str], element: str, pointer: str, lanes: int, count: int, align: int
+) -> list[str]:
+    """Vectors of so many lanes, whose words lie side by side, a lane's together."""
+    whole, everything = f"<{lanes * count} x {element}>", e.fresh()
+    lines.append(f"  {everything} = load {whole}, ptr {pointer}, align {align}")
+    if count == 1:
+        return [everything]
+    vectors = []
+    for i in range(count):
+        picked, value = ", ".join(f"i32 {k * count + i}" for k in range(lanes)), e.fresh()
+        lines.append(f"  {value} = shufflevector {whole} {everything}, {whole} poison, <{lanes} x i32> <{picked}>")
+        vectors.append(value)
+    return vectors
+
+
+def _stored(
+    e: VectorEmitter, lines: list[str], words: list[str], element: str, pointer: str, lanes: int, align: int
+) -> None:
+    """Store vectors of so many lanes side by side, a lane's words together."""
+    values, length = [w if lanes < LANES else e.spread(w, element) for w in words], lanes
+    while len(values) > 1:
+        places = ", ".join(f"i32 {k}" for k in range(2 * length))
+        type = f"<{length} x {element}>"
+        joined = []
+        for a, b in zip(values[::2], values[1::2], strict=True):
+            joined.append(e.fresh())
+            lines.append(f"  {joined[-1]} = shufflevector {type} {a}, {type} {b}, <{2 * length} x i32> <{places}>")
+        values, length = joined, 2 * length
+    value = values[0]
+    if len(words) > 1:
+        places = ", ".join(f"i32 {i * lanes + k}" for k in range(lanes) for i in range(len(words)))
+        type, value = f"<{length} x {element}>", e.fresh()
+        lines.append(f"  {value} = shufflevector {type} {values[0]}, {type} poison, <{length} x i32> <{places}>")
+    lines.append(f"  store <{length} x {element}> {value}, ptr {pointer}, align {align}")
+
+
+def _part(e: VectorEmitter, lines: list[str], vector: str, element: str, begin: int) -> str:
+    """Half of a vector."""
+    places, value = ", ".join(f"i32 {begin + k}" for k in range(LANES // 2)), e.fresh()
+    type = e.type(element)
+    lines.append(f"  {value} = shufflevector {type} {vector}, {type} poison, <{LANES // 2} x i32> <{places}>")
+    return value
+
+
+def _joined(e: VectorEmitter, lines: list[str], a: str, b: str, element: str) -> str:
+    """A vector of two halves."""
+    places, value = ", ".join(f"i32 {k}" for k in range(LANES)), e.fresh()
+    type = f"<{LANES // 2} x {element}>"
+    lines.append(f"  {value} = shufflevector {type} {a}, {type} {b}, <{LANES} x i32> <{places}>")
+    return value

@@ -1,0 +1,201 @@
+"""Loads and stores of a warp, in vectors where the bytes of its lanes lie near one another (`access_functions.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from ptxspec import contracts
+from ptxspec.language.checked import Op
+from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.flow import registers_read, registers_written
+from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage
+from ptxspec.machine.native.accesses import ADDRESS, Accesses
+from ptxspec.machine.native.context import llvm_type
+from ptxspec.machine.native.operands import OperandEmitter
+from ptxspec.machine.native.registers import Registers
+from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.native.warp_registers import WORD
+from ptxspec.machine.program import shown_registers
+from ptxspec.terms.effects import Load, Store
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.vectors import NoVectors, VectorEmitter
+
+
+class WarpAccesses:
+    """Writes the accesses of a warp's function."""
+
+    def __init__(self, text: FunctionText, operands: OperandEmitter, places: dict[str, str]):
+        """`places` gets the types of what is to be memory of the function, by names."""
+        self.text, self.operands, self.places = text, operands, places
+        self.functions = AccessFunctions(text.layout, text.emitter.needs)
+        self.emitter = cast(VectorEmitter, text.emitter)
+
+    def write(
+        self,
+        op: Op,
+        effect: Load | Store,
+        index: int,
+        acting: str,
+        registers: Registers,
+        apart: bool,
+        by_lanes: Callable[[int, str], None],
+    ) -> bool:
+        """Let lanes load or store, and registers have what they get; whether that could be written. `apart` says whether
+        lanes are elsewhere, and `by_lanes` has the instruction done lane by lane."""
+        text, e = self.text, self.emitter
+        space = op.space or effect.space
+        if effect.holds is not None or not 8 <= effect.type.width <= 64 or _of_threads(space):
+            return False
+        before = len(text.lines), e.known(), dict(registers.current), set(registers.changed), len(text.faults)
+        try:
+            self._write(op, effect, index, space, acting, registers, apart, by_lanes)
+        except NoVectors:
+            del text.lines[before[0] :], text.faults[before[4] :]
+            e.go_back(before[1])
+            registers.current, registers.changed = before[2], before[3]
+            return False
+        return True
+
+    def _write(
+        self,
+        op: Op,
+        effect: Load | Store,
+        index: int,
+        space: str,
+        acting: str,
+        registers: Registers,
+        apart: bool,
+        by_lanes: Callable[[int, str], None],
+    ) -> None:
+        text, e, lines = self.text, self.emitter, self.text.lines
+        env = self.operands.environment(op)
+        lowering = Lowering(e, env)
+        address = lowering.low(effect.address, 64)
+        words = [lowering.low(v, effect.type.width) for v in effect.values] if isinstance(effect, Store) else []
+        shown = [(registers.read(n), text.kernel.registers[n].width) for n in shown_registers(op, text.kernel)]
+        alike = not address.startswith("%") and not e.varies(*(value for value, _ in shown))
+        if alike and op.guard is None and isinstance(effect, Load):
+            text.shown = shown
+            self._load_constant(op, effect, index, space, address, acting, env, registers)
+            text.shown = []
+            return
+        results = registers_written(op)
+        for name in sorted({*registers_read(op, text.kernel), *shown_registers(op, text.kernel), *results}):
+            registers.read(name)
+        old = {name: registers.read(name) for name in results}
+        n = text.label("access")
+        skip, do, slow, join = f"{n}.skip", f"{n}.do", f"{n}.slow", f"{n}.join"
+        if op.guard is not None:
+            none = e.compare("eq", acting, "0", LANES)
+            lines.append(f"  br i1 {none}, label %{skip}, label %{do}")
+            text.begin(do)
+        known, ends = e.known(), []
+
+        def end(label: str, values: dict[str, str]) -> None:
+            """Go to where the ways meet."""
+            spread = {name: e.spread(v, llvm_type(text.kernel.registers[name])) for name, v in values.items()}
+            lines.append(f"  br label %{n}.{label}\n{n}.{label}:\n  br label %{join}")
+            ends.append((f"{n}.{label}", spread))
+            e.go_back(known)
+
+        given = self._passed(effect, words)
+        moved, shape = e.fresh(), None if apart else e.shape(address)
+        if shape is not None:
+            shaped = e.fresh()
+            numbers = ", ".join(f"i64 {part}" for part in shape[:3])
+            name = self.functions.in_shape(effect, space)
+            lines.append(
+                f"  {shaped} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, {numbers}, i1 {shape.holds}, {given})\n"
+                f"  br i1 {shaped}, label %{n}.moved, label %{n}.others, !prof !0\n{n}.others:"
+            )
+        name = self.functions.of(effect, space)
+        lines.append(
+            f"  {moved} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, "
+            f"{ADDRESSES} {e.spread(address, 'i64')}, {given})"
+        )
+        lines.append(f"  br i1 {moved}, label %{n}.moved, label %{slow}, !prof !0\n{n}.moved:")
+        e.go_back(known)
+        loaded = dict(env)
+        for i in range(effect.count if isinstance(effect, Load) else 0):
+            loaded[f"%loaded{i}"] = e.fresh()
+            e.varying.add(loaded[f"%loaded{i}"])
+            lines.append(
+                f"  {loaded[f'%loaded{i}']} = load {e.type(f'i{effect.type.width}')}, ptr {self._place(effect, i)}"
+            )
+        end("done", self._results(op, loaded, registers))
+        text.begin(slow)
+        current = dict(registers.current)
+        by_lanes(index, acting)
+        slowly = {name: registers.current[name] for name in results}
+        registers.current = current
+        end("slowly", slowly)
+        if op.guard is not None:
+            text.begin(skip)
+            end("skipped", old)
+        text.begin(join)
+        e.go_back(known)
+        for name in results:
+            type = e.type(llvm_type(text.kernel.registers[name]))
+            value = e.fresh()
+            lines.append(f"  {value} = phi {type} " + ", ".join(f"[{values[name]}, %{at}]" for at, values in ends))
+            e.varying.add(value)
+            registers.set(name, value)
+
+    def _place(self, effect: Load | Store, i: int) -> str:
+        """Memory of the function for a value that lanes load."""
+        element = f"i{effect.type.width}"
+        self.places[f"%loaded{i}_{element}"] = self.emitter.type(element)
+        return f"%loaded{i}_{element}"
+
+    def _passed(self, effect: Load | Store, words: list[str]) -> str:
+        """What the function of an access is given beside the address: what lanes store, or where they load to."""
+        element = f"i{effect.type.width}"
+        if isinstance(effect, Store):
+            return ", ".join(f"{self.emitter.type(element)} {self.emitter.spread(w, element)}" for w in words)
+        return ", ".join(f"ptr {self._place(effect, i)}" for i in range(effect.count))
+
+    def _load_constant(
+        self,
+        op: Op,
+        effect: Load,
+        index: int,
+        space: str,
+        address: str,
+        acting: str,
+        env: dict[str, str],
+        registers: Registers,
+    ) -> None:
+        """A load whose address is the same in all lanes and in all launches: it loads words."""
+        text, e = self.text, self.emitter
+        text.lines.append(f"  store {WORD} {acting}, ptr %acting")
+        accesses = Accesses(text, text.check)
+        storage = WarpStorage(accesses, address, effect.bytes, index)
+        pointer = contracts.access.access(space, ADDRESS, effect.bytes, False, effect.into, storage)
+        for i in range(effect.count):
+            env[f"%loaded{i}"] = self._word(pointer, i, effect)
+        for name, value in self.operands.results(op, Lowering(e, env)):
+            registers.set(name, value)
+
+    def _word(self, pointer: str, i: int, effect: Load) -> str:
+        e, width, bytes = self.emitter, effect.type.width, effect.type.bytes
+        at, word = e.fresh(), e.fresh()
+        self.text.lines.append(
+            f"  {at} = getelementptr [{bytes} x i8], ptr {pointer}, i64 {i}\n"
+            f"  {word} = load i{width}, ptr {at}, align {min(bytes, 8)}"
+        )
+        return word
+
+    def _results(self, op: Op, env: dict[str, str], registers: Registers) -> dict[str, str]:
+        e, types = self.emitter, self.text.kernel.registers
+        results = self.operands.results(op, Lowering(e, env))
+        if op.guard is not None:
+            results = [(name, registers.merged(op, name, value)) for name, value in results]
+        return {name: e.spread(value, llvm_type(types[name])) for name, value in results}
+
+
+def _of_threads(space: str) -> bool:
+    """Whether each thread has memory of its own in a space."""
+    page = contracts.state_spaces
+    name = contracts.access.unnumbered(space)
+    return name in page.SPACES and page.SPACES[name].shared_by == page.THREAD

@@ -1,0 +1,219 @@
+"""Registers of a warp: a vector each, between turns and while its threads run; and which of them are words, or have shapes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ptxspec import contracts
+from ptxspec.language import tree
+from ptxspec.language.checked import Kernel, Op
+from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.flow import operand_registers, registers_read, registers_written, values_of
+from ptxspec.machine.flow import sources as flow_sources
+from ptxspec.machine.native.context import bits_of, llvm_type
+from ptxspec.machine.native.lane_functions import stored_type
+from ptxspec.machine.native.layout import HOME, Layout
+from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.special import INDEX, meaning, variables_of
+from ptxspec.terms.effects import Load, Store
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.registries import changing
+from ptxspec.terms.types import Type
+from ptxspec.terms.vectors import Shape, VectorEmitter
+
+#: what the name of a register's memory begins with, where lanes have parted
+FAR = "%far"
+WORD, TRUTHS, NUMBERS = f"i{LANES}", f"<{LANES} x i1>", f"<{LANES} x i32>"
+
+
+def vector_of(element: str) -> str:
+    """The LLVM type of a vector that has an element for each lane."""
+    return f"<{LANES} x {element}>"
+
+
+class WarpRows:
+    """Registers as they lie between turns, of the threads of a warp: from the row's place of lane 0 on."""
+
+    def __init__(self, text: FunctionText, constant: frozenset[str]):
+        self.text, self.constant = text, constant
+        self.emitter = cast(VectorEmitter, text.emitter)
+
+    def _at(self, array: str, offset: int, unit: int) -> str:
+        capacity = self.text.layout.capacity + LANES
+        base, length = f"%{array}_{offset}", str(unit * capacity)
+        return self.text.at(array, "%base", unit, unit * LANES, base=base, length=length)
+
+    def load(self, name: str) -> str:
+        """A register's values as they were when the threads ran last."""
+        type, unit = self.text.kernel.registers[name], bits_of(self.text.kernel.registers[name]) // 8
+        if name not in self.constant:
+            return self._loaded(self._at("registers", self.text.layout.offsets[name], unit), type)
+        base, length = f"%registers_{self.text.layout.offsets[name]}", str(unit * self.text.layout.capacity)
+        cell, value = self.text.at("registers", "%given_thread", unit, base=base, length=length), self.emitter.fresh()
+        self.text.lines.append(f"  {value} = load {stored_type(type)}, ptr {cell}")
+        return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+
+    def _loaded(self, cell: str, type: Type) -> str:
+        e, align = self.emitter, min(bits_of(type), 64) // 8
+        value = e.fresh()
+        self.text.lines.append(f"  {value} = load {vector_of(stored_type(type))}, ptr {cell}, align {align}")
+        e.varying.add(value)
+        if type.kind == "pred":
+            return e.vector(f"trunc {vector_of('i8')} {value} to {TRUTHS}")
+        return value
+
+    def store(self, name: str, value: str, lanes: str | None) -> None:
+        """Store what a register holds in these lanes; None: in all there may be."""
+        e, type = self.emitter, self.text.kernel.registers[name]
+        element, align = stored_type(type), min(bits_of(type), 64) // 8
+        vector = vector_of(element)
+        if type.kind == "pred":
+            value = e.vector(f"zext {TRUTHS} {e.spread(value, 'i1')} to {vector_of('i8')}")
+        value = e.spread(value, element)
+        cell = self._at("registers", self.text.layout.offsets[name], bits_of(type) // 8)
+        if lanes is not None:
+            before, after = e.fresh(), e.fresh()
+            self.text.lines.append(
+                f"  {before} = load {vector}, ptr {cell}, align {align}\n"
+                f"  {after} = select {TRUTHS} {e.truths(lanes)}, {vector} {value}, {vector} {before}"
+            )
+            value = after
+        self.text.lines.append(f"  store {vector} {value}, ptr {cell}, align {align}")
+
+    def special(self, name: str) -> str:
+        """What a special register that does not change says: a word, if it is the same in all threads of a CTA."""
+        layout = self.text.layout
+        type, offset = layout.special_types[name], layout.special_offsets[name]
+        unit = bits_of(type) // 8
+        if INDEX in variables_of(meaning(name, layout.program.clustered)):
+            value = self._loaded(self._at("special", offset, unit), type)
+            self.emitter.shapes[value] = lambda: self.emitter.described(value, type.width)
+            return value
+        base, length = f"%special_{offset}", str(unit * layout.capacity)
+        cell = self.text.at("special", "%base", unit, base=base, length=length)
+        value = self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}, !invariant.load !9")
+        return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+
+
+class WarpHomes:
+    """Registers while threads of a warp run: memory of the function, of which LLVM makes registers of the processor."""
+
+    def __init__(self, text: FunctionText, rows: WarpRows, constant: frozenset[str]):
+        self.text, self.rows, self.constant = text, rows, constant
+        #: registers whose shapes are kept: addresses are made of them
+        self.shaped = of_addresses(text.kernel) - constant
+        #: whether lanes have parted
+        self.apart = False
+        #: the word of the lanes that are at the block
+        self.mask = "%given"
+        self.emitter = cast(VectorEmitter, text.emitter)
+
+    def at(self, name: str) -> str:
+        """Where a register lies: apart, memory that stays memory."""
+        return f"{FAR if self.apart else HOME}{self.text.layout.homes[name]}"
+
+    def load(self, name: str) -> str:
+        value = self.emitter.fresh()
+        type = self.type_of(name)
+        self.text.lines.append(f"  {value} = load {type}, ptr {self.at(name)}")
+        if name in self.constant:
+            return value
+        self.emitter.varying.add(value)
+        if name in self.shaped and not self.apart:
+            self.emitter.shapes[value] = lambda: self._shape(name)
+        return value
+
+    def _shape(self, name: str) -> Shape:
+        """The shape that is kept beside a register."""
+        home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
+        base, step, jump = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in Shape._fields[:3])
+        return Shape(base, step, jump, self.emitter.emit(f"load i1, ptr {home}_holds"))
+
+    def keep_shape(self, name: str, shape: Shape | None) -> None:
+        """Keep the shape of a register that has been stored, or that none is known."""
+        if name not in self.shaped or self.apart:
+            return
+        home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
+        for part in Shape._fields[:3] if shape is not None else ():
+            self.text.lines.append(f"  store {word} {getattr(shape, part)}, ptr {home}_{part}")
+        self.text.lines.append(f"  store i1 {'false' if shape is None else shape.holds}, ptr {home}_holds")
+
+    def type_of(self, name: str) -> str:
+        """The LLVM type of what a home holds: a word, if it is the same in all lanes."""
+        element = llvm_type(self.text.kernel.registers[name])
+        return element if name in self.constant else vector_of(element)
+
+    def store(self, name: str, value: str) -> None:
+        e, element = self.emitter, llvm_type(self.text.kernel.registers[name])
+        if name not in self.constant:
+            value = e.spread(value, element)
+        elif value in e.varying:  # it was computed lane by lane
+            first = e.emit(f"call i32 @llvm.cttz.i32(i32 {self.mask}, i1 true)")
+            value = e.emit(f"extractelement {vector_of(element)} {value}, i32 {first}")
+        self.text.lines.append(f"  store {self.type_of(name)} {value}, ptr {self.at(name)}")
+
+    def keep(self, name: str, value: str) -> None:
+        raise AssertionError("what a warp executes together keeps no registers for a function")
+
+    def special(self, name: str) -> str:
+        text, e, register = self.text, self.emitter, changing(name)
+        if register is None:
+            return self.rows.special(name)
+        turn = e.fresh()
+        text.lines.append(f"  {turn} = load i64, ptr %taken")
+        elapsed = e.binary("add", e.binary("add", "%before", turn, 64), str(text.index - text.block.start), 64)
+        now: str = Lowering(e, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
+        return now
+
+
+def constants(layout: Layout) -> frozenset[str]:
+    """The registers that have one value for all threads of a CTA, from their only definition on: it is made of constants, of
+    parameters, of what special registers say of the CTA, and of such registers."""
+    kernel, program = layout.program.kernel, layout.program
+    writers: dict[str, list[Op]] = {}
+    for op in kernel.code:
+        for name in registers_written(op):
+            writers.setdefault(name, []).append(op)
+    known: set[str] = set()
+
+    def is_constant(op: Op) -> bool:
+        effect, page = op.plan.meaning.effect, contracts.state_spaces
+        if op.guard is not None or not registers_read(op, kernel) <= known:
+            return False
+        names = {o.text for _, _, o in values_of(op) if isinstance(o, tree.Name)} & layout.special_types.keys()
+        if any(changing(n) is not None or INDEX in variables_of(meaning(n, program.clustered)) for n in names):
+            return False
+        if isinstance(effect, Load):
+            return (op.space or effect.space) == page.OF_PARAMETERS and not registers_read(op, kernel)
+        return effect is None
+
+    candidates = {name for name, ops in writers.items() if len(ops) == 1 and name not in layout.live[0]}
+    while True:
+        more = {name for name in candidates - known if is_constant(writers[name][0])}
+        if not more:
+            return frozenset(known)
+        known |= more
+
+
+def of_addresses(kernel: Kernel) -> frozenset[str]:
+    """The registers of 32 and 64 bits of which addresses of loads and stores are made."""
+    sources: dict[str, set[str]] = {}
+    todo: list[str] = []
+    for op in kernel.code:
+        effect = op.plan.meaning.effect
+        if effect is None:
+            for name in registers_written(op):
+                sources.setdefault(name, set()).update(operand_registers(op, kernel))
+        elif isinstance(effect, Load | Store):
+            todo += [
+                o.base.text
+                for _, o in flow_sources(op)
+                if isinstance(o, tree.Address) and isinstance(o.base, tree.Name)
+            ]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in kernel.registers and name not in found and kernel.registers[name].width in (32, 64):
+            found.add(name)
+            todo += sources.get(name, ())
+    return frozenset(found)

@@ -1,0 +1,384 @@
+"""The native interpretation of several lanes at a time: terms become LLVM's vectors, an element a lane.
+
+A value that is the same in all lanes stays a word, and what is computed from such words only is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import SUPPLIED, Emitter, set_apart
+
+_FLOATS = {32: "float", 64: "double"}
+#: the widest integers that vectors are made of
+WIDEST = 64
+
+
+class Shape(NamedTuple):
+    """How a vector goes from lane to lane, in words of its width: each half of the lanes begins with `base`, the second with
+    `jump` added, and a lane has `step` more than the one before it; if `holds`."""
+
+    base: str
+    step: str
+    jump: str
+    holds: str
+
+
+def _each(of: Callable[..., str], holds: str, *shapes: Shape) -> Shape:
+    """A shape whose words are made of those of others."""
+    first, second, third = ([shape[part] for shape in shapes] for part in range(3))
+    return Shape(of(*first), of(*second), of(*third), holds)
+
+
+class NoVectors(Exception):
+    """Something is not computed in vectors: one lane after the other must compute it."""
+
+
+class VectorEmitter(Emitter):
+    """An Emitter whose values are words, or vectors of so many lanes; `varying` has the names of the vectors."""
+
+    def __init__(
+        self,
+        lines: list[str],
+        needs: set[str],
+        choose: Callable[[Any], Any] | None = None,
+        stem: str = "v",
+        lanes: int = 32,
+    ):
+        super().__init__(lines, needs, choose, stem)
+        self.lanes = lanes
+        self.varying: set[str] = set()
+        #: how to find the shapes of vectors that may have one
+        self.shapes: dict[str, Callable[[], Shape | None]] = {}
+
+    # vectors --------------------------------------------------------------------------------------------------------
+
+    def varies(self, *values: str) -> bool:
+        """Whether one of some values is a vector."""
+        return not self.varying.isdisjoint(values)
+
+    def type(self, element: str) -> str:
+        """The type of a vector of such elements."""
+        return f"<{self.lanes} x {element}>"
+
+    def vector(self, text: str) -> str:
+        """Append `%n = text`, or name the vector if the same text was emitted before. Only for what has no effect."""
+        name = self.emit(text)
+        self.varying.add(name)
+        return name
+
+    def spread(self, value: str, element: str) -> str:
+        """A value as a vector."""
+        if value in self.varying:
+            return value
+        if not value.startswith("%"):
+            return f"splat ({element} {value})"
+        type = self.type(element)
+        first = self.emit(f"insertelement {type} poison, {element} {value}, i64 0")
+        return self.vector(f"shufflevector {type} {first}, {type} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def bits(self, truths: str) -> str:
+        """Truth values as a word that has a bit for each lane."""
+        word = f"i{self.lanes}"
+        if truths in self.varying:
+            return self.emit(f"bitcast {self.type('i1')} {truths} to {word}")
+        if truths in ("true", "false"):
+            return "-1" if truths == "true" else "0"
+        return self.emit(f"sext i1 {truths} to {word}")
+
+    def truths(self, bits: str) -> str:
+        """The same back: a vector of truth values."""
+        return self.vector(f"bitcast i{self.lanes} {bits} to {self.type('i1')}")
+
+    def _both(self, element: str, *values: str) -> str:
+        return ", ".join(self.spread(v, element) for v in values)
+
+    # shapes ---------------------------------------------------------------------------------------------------------
+
+    def shape(self, value: str) -> Shape | None:
+        """The shape of a value, written where the lines have come to; None if none is known."""
+        if value not in self.varying:
+            return Shape(value, "0", "0", "true")
+        found = self.shapes.get(value)
+        return None if found is None else found()
+
+    def _shaped(self, value: str, of: Callable[[], Shape | None]) -> str:
+        self.shapes.setdefault(value, of)
+        return value
+
+    def _sum(self, op: str, x: str, y: str, n: int) -> Shape | None:
+        a, b = self.shape(x), self.shape(y)
+        if a is None or b is None:
+            return None
+        return _each(lambda p, q: self.binary(op, p, q, n), self.logic("and", a.holds, b.holds), a, b)
+
+    def _times(self, op: str, x: str, y: str, n: int) -> Shape | None:
+        """A product, or a number that is shifted to the left, by what is the same in all lanes."""
+        if op == "mul" and x not in self.varying:
+            x, y = y, x
+        a = None if y in self.varying else self.shape(x)
+        return None if a is None else _each(lambda p: self.binary(op, p, y, n), a.holds, a)
+
+    def _selected(self, c: str, x: str, y: str, n: int) -> Shape | None:
+        """That of the first or of the second, if all lanes take the same."""
+        a, b = self.shape(x), self.shape(y)
+        if a is None and b is None:
+            return None
+        every, none = c, self.logic("xor", c, "true")
+        if c in self.varying:
+            every, none = (self.compare("eq", self.bits(c), bits, self.lanes) for bits in ("-1", "0"))
+        first, second = a or b, b or a
+        assert first is not None and second is not None
+        holds = [self.logic("and", taken, s.holds) for taken, s in ((every, a), (none, b)) if s is not None]
+        either = holds[0] if len(holds) == 1 else self.logic("or", *holds)
+        return _each(lambda p, q: self.select(every, p, q, n), either, first, second)
+
+    def _masked(self, x: str, y: str, n: int) -> Shape | None:
+        """The low bits of what has no others."""
+        low_bits = int(y) & (1 << n) - 1 if not y.startswith("%") else 0
+        if n != 64 or low_bits & (low_bits + 1):
+            return None
+        a = self.shape(x)
+        if a is None:
+            return None
+        least, most = self.spans(a.step, a.jump)
+        ends = [self.compare("ule", self.binary("add", a.base, end, 64), y, 64) for end in (least, most)]
+        return a._replace(holds=self.logic("and", a.holds, self.logic("and", *ends)))
+
+    def _extended(self, v: str, n: int, to: int, signed: bool) -> Shape | None:
+        """The numbers must go on from lane to lane as they do in words of fewer bits."""
+        a = self.shape(v)
+        if a is None or to > 64:
+            return None
+        base = super().extend(a.base, n, 64, signed) if n < 64 else a.base
+        step, jump = (super(VectorEmitter, self).extend(p, n, 64, True) for p in (a.step, a.jump))
+        least, most = self.spans(step, jump)
+        low, high = self.binary("add", base, least, 64), self.binary("add", base, most, 64)
+        if signed:
+            half = 1 << (n - 1)
+            inside = [self.compare("ult", self.binary("add", e, str(half), 64), str(2 * half), 64) for e in (low, high)]
+        else:
+            inside = [self.compare("ult", e, str(1 << n), 64) for e in (low, high)]
+        holds = self.logic("and", a.holds, self.logic("and", *inside))
+        whole = Shape(base, step, jump, holds)
+        return whole if to == 64 else _each(lambda p: self.truncate(p, 64, to), holds, whole)
+
+    def spans(self, step: str, jump: str) -> tuple[str, str]:
+        """How far the least and the greatest number of a shape are from its base, in words of 64 bits."""
+        self.needs |= {f"declare i64 @llvm.{op}.i64(i64, i64)" for op in ("smin", "smax")}
+        through = self.binary("mul", step, str(self.lanes // 2 - 1), 64)
+        ends = []
+        for op in ("smin", "smax"):
+            both = [f"call i64 @llvm.{op}.i64(i64 {p}, i64 0)" for p in (through, jump)]
+            ends.append(self.binary("add", self.emit(both[0]), self.emit(both[1]), 64))
+        return ends[0], ends[1]
+
+    def described(self, vector: str, n: int) -> Shape:
+        """The shape that a vector has if its first elements go on to the others."""
+        half, type = self.lanes // 2, self.type(f"i{n}")
+        base, second, middle = (self.emit(f"extractelement {type} {vector}, i64 {k}") for k in (0, 1, half))
+        step, jump = self.binary("sub", second, base, n), self.binary("sub", middle, base, n)
+        places = ", ".join(f"i{n} {k % half}" for k in range(self.lanes))
+        halves = ", ".join(f"i{n} {k // half}" for k in range(self.lanes))
+        by_step = self.vector(f"mul {type} {self.spread(step, f'i{n}')}, <{places}>")
+        by_jump = self.vector(f"mul {type} {self.spread(jump, f'i{n}')}, <{halves}>")
+        made = self.binary("add", self.binary("add", by_step, by_jump, n), base, n)
+        holds = self.emit(f"icmp eq i{self.lanes} {self.bits(self.compare('eq', made, vector, n))}, -1")
+        return Shape(base, step, jump, holds)
+
+    # what a backend does --------------------------------------------------------------------------------------------
+
+    def truncate(self, v: str, n: int, to: int) -> str:
+        if v not in self.varying:
+            return super().truncate(v, n, to)
+        result = self.vector(f"trunc {self.type(f'i{n}')} {v} to {self.type(f'i{to}')}")
+        return self._shaped(result, lambda: self._truncated(v, n, to))
+
+    def _truncated(self, v: str, n: int, to: int) -> Shape | None:
+        a = self.shape(v)
+        return None if a is None else _each(lambda p: self.truncate(p, n, to), a.holds, a)
+
+    def extend(self, v: str, n: int, to: int, signed: bool) -> str:
+        if v not in self.varying:
+            return super().extend(v, n, to, signed)
+        self._fits(to)
+        result = self.vector(f"{'sext' if signed else 'zext'} {self.type(f'i{n}')} {v} to {self.type(f'i{to}')}")
+        return self._shaped(result, lambda: self._extended(v, n, to, signed))
+
+    def _fits(self, n: int) -> None:
+        if n > WIDEST:
+            raise NoVectors(f"vectors of {n} bits")
+
+    def binary(self, op: str, x: str, y: str, n: int) -> str:
+        if not self.varies(x, y):
+            return super().binary(op, x, y, n)
+        self._fits(n)
+        result = self.vector(f"{op} {self.type(f'i{n}')} {self._both(f'i{n}', x, y)}")
+        if op in ("add", "sub"):
+            self._shaped(result, lambda: self._sum(op, x, y, n))
+        elif op in ("mul", "shl"):
+            self._shaped(result, lambda: self._times(op, x, y, n))
+        elif op == "and":
+            self._shaped(result, lambda: self._masked(x, y, n))
+        return result
+
+    def select(self, c: str, x: str, y: str, n: int) -> str:
+        if not self.varies(c, x, y):
+            return super().select(c, x, y, n)
+        self._fits(n)
+        type = self.type(f"i{n}")
+        first, second = self.spread(x, f"i{n}"), self.spread(y, f"i{n}")
+        condition = f"{self.type('i1')} {c}" if c in self.varying else f"i1 {c}"
+        result = self._shaped(
+            self.vector(f"select {condition}, {type} {first}, {type} {second}"), lambda: self._selected(c, x, y, n)
+        )
+        tested = self._tested.get(c)
+        if tested is not None and n in _FLOATS:
+            if self._seen.get(f"bitcast {self.type(_FLOATS[n])} {tested} to {type}") == y:
+                self._results[result] = tested
+        return result
+
+    def compare(self, op: str, x: str, y: str, n: int) -> str:
+        if not self.varies(x, y):
+            return super().compare(op, x, y, n)
+        self._fits(n)
+        return self.vector(f"icmp {op} {self.type(f'i{n}')} {self._both(f'i{n}', x, y)}")
+
+    def logic(self, op: str, x: str, y: str) -> str:
+        if not self.varies(x, y):
+            return super().logic(op, x, y)
+        return self.vector(f"{op} {self.type('i1')} {self._both('i1', x, y)}")
+
+    def bit_length(self, v: str, n: int) -> str:
+        if v not in self.varying:
+            return super().bit_length(v, n)
+        type, name = self.type(f"i{n}"), f"@llvm.ctlz.v{self.lanes}i{n}"
+        self.needs.add(f"declare {type} {name}({type}, i1)")
+        zeros = self.vector(f"call {type} {name}({type} {v}, i1 false)")
+        return self.vector(f"sub {type} splat (i{n} {n}), {zeros}")
+
+    def popcount(self, v: str, n: int) -> str:
+        if v not in self.varying:
+            return super().popcount(v, n)
+        type, name = self.type(f"i{n}"), f"@llvm.ctpop.v{self.lanes}i{n}"
+        self.needs.add(f"declare {type} {name}({type})")
+        return self.vector(f"call {type} {name}({type} {v})")
+
+    def lookup(self, table: tuple[int, ...], v: str, n: int, to: int) -> str:
+        if v not in self.varying:
+            return super().lookup(table, v, n, to)
+        size, name = self.table(table, to)
+        index = v if n == 64 else self.extend(v, n, 64, False)
+        places = self.vector(f"getelementptr i{size}, ptr {name}, {self.type('i64')} {index}")
+        entries = self.gather(places, f"i{size}", size // 8)
+        return self.truncate(entries, size, to) if size > to else entries
+
+    def gather(self, places: str, element: str, align: int) -> str:
+        """What lies at the places. Appended anew each time."""
+        type, name = self.type(element), f"@llvm.masked.gather.v{self.lanes}{element}.v{self.lanes}p0"
+        pointers, mask = self.type("ptr"), self.type("i1")
+        self.needs.add(f"declare {type} {name}({pointers}, {mask}, {type})")
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = call {type} {name}({pointers} align {align} {places}, {mask} splat (i1 true), {type} zeroinitializer)"
+        )
+        self.varying.add(result)
+        return result
+
+    def reduced(self, op: str, v: str, n: int) -> str:
+        """One word of those of all lanes: their least (smin) or greatest (smax), or all their bits (or)."""
+        type, name = self.type(f"i{n}"), f"@llvm.vector.reduce.{op}.v{self.lanes}i{n}"
+        self.needs.add(f"declare i{n} {name}({type})")
+        return self.emit(f"call i{n} {name}({type} {v})")
+
+    def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
+        if name not in SUPPLIED:
+            return False
+        if static[0].name in ("f32", "f64"):
+            return True
+        return set_apart(name, *static)[2] > WIDEST
+
+    def call(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
+        if not self.varies(*args):
+            return super().call(name, static, args)
+        type, rounding, ftz = static
+        if type.name in ("f32", "f64") and rounding == "rn" and not ftz:
+            real = self.type(_FLOATS[type.width])
+            result = self._operation(name, type.width, args)
+            if result not in self.varying:
+                return self.emit(f"bitcast {_FLOATS[type.width]} {result} to i{type.width}")
+            return self.vector(f"bitcast {real} {result} to {self.type(f'i{type.width}')}")
+        function, needs = self.function_of(name, static)
+        self.needs.update(needs)
+        return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
+
+    def mapped(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+        """What a function of words gives in each lane; it changes nothing."""
+        name = f"@{function.removeprefix('@')}_of_{self.lanes}"
+        lanes, count = self.type(result), self.lanes
+        parameters = ", ".join(f"{self.type(t)} %a{i}" for i, (_, t) in enumerate(given))
+        stored, loaded = [], []
+        for i, (_, t) in enumerate(given):
+            stored.append(f"  %s{i} = alloca {self.type(t)}\n  store {self.type(t)} %a{i}, ptr %s{i}")
+            loaded.append(f"  %p{i} = getelementptr {t}, ptr %s{i}, i64 %k\n  %w{i} = load {t}, ptr %p{i}")
+        words = ", ".join(f"{t} %w{i}" for i, (_, t) in enumerate(given))
+        joined = "\n".join
+        self.needs.add(
+            f"""define internal {lanes} {name}({parameters}) noinline {{
+entry:
+  %out = alloca {lanes}
+{joined(stored)}
+  br label %each
+each:
+  %k = phi i64 [0, %entry], [%k1, %each]
+{joined(loaded)}
+  %r = call {result} @{function.removeprefix("@")}({words})
+  %q = getelementptr {result}, ptr %out, i64 %k
+  store {result} %r, ptr %q
+  %k1 = add i64 %k, 1
+  %more = icmp ult i64 %k1, {count}
+  br i1 %more, label %each, label %done
+done:
+  %all = load {lanes}, ptr %out
+  ret {lanes} %all
+}}"""
+        )
+        words = ", ".join(f"{self.type(t)} {self.spread(v, t)}" for v, t in given)
+        return self.vector(f"call {lanes} {name}({words})")
+
+    def _operation(self, name: str, width: int, args: list[str]) -> str:
+        if not self.varies(*args) and not self.varies(*(self._results.get(a, a) for a in args)):
+            return super()._operation(name, width, args)
+        (op, _), real, words = SUPPLIED[name], self.type(_FLOATS[width]), self.type(f"i{width}")
+        floats = []
+        for a in args:
+            known = self._results.get(a)  # see Emitter
+            if known is None:
+                known = self.vector(f"bitcast {words} {self.spread(a, f'i{width}')} to {real}")
+            floats.append(self.spread(known, _FLOATS[width]))
+        if op not in ("fma", "sqrt"):
+            return self.vector(f"{op} {real} {', '.join(floats)}")
+        function = f"@llvm.{op}.v{self.lanes}f{width}"
+        self.needs.add(f"declare {real} {function}({', '.join([real] * len(floats))})")
+        return self.vector(f"call {real} {function}({', '.join(f'{real} {f}' for f in floats)})")
+
+    def invalid(self, name: str, type: Any, operands: Callable[[], list[str]]) -> str | None:
+        if name not in SUPPLIED or type.name not in ("f32", "f64"):
+            return None
+        result = self._operation(name, type.width, operands())
+        if result not in self.varying:
+            unordered = self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
+        else:
+            unordered = self.vector(f"fcmp uno {self.type(_FLOATS[type.width])} {result}, {result}")
+        self._tested[unordered] = result
+        return unordered
+
+    def nearest(self, term: Any, lowering: Lowering) -> str:
+        raise NoVectors("the nearest number")
+
+    def call_choice(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+        if not self.varies(*(v for v, _ in given)):
+            return super().call_choice(function, result, given)
+        return self.mapped(function, result, given)
