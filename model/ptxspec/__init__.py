@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ptxspec.query.evaluate import Chosen, Executed, Results, evaluate
     from ptxspec.query.explaining import Explained, ExplainedLine, ExplainedValue, Explanation, explain
     from ptxspec.query.finding import Finding, Findings, find
-    from ptxspec.query.fragments import Unsupported
+    from ptxspec.query.outcomes import Unsupported
     from ptxspec.query.statement import Statement
     from ptxspec.query.synthesis.search import Synthesis, synthesize
     from ptxspec.query.verdicts import Cause, Counterexample, OpenChoice, TraceStep, Verdict, Why
@@ -118,7 +118,7 @@ _PLACES = {
     "find": "ptxspec.query.finding",
     "Synthesis": "ptxspec.query.synthesis.search",
     "synthesize": "ptxspec.query.synthesis.search",
-    "Unsupported": "ptxspec.query.fragments",
+    "Unsupported": "ptxspec.query.outcomes",
     "Statement": "ptxspec.query.statement",
     "Cause": "ptxspec.query.verdicts",
     "Counterexample": "ptxspec.query.verdicts",

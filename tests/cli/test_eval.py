@@ -16,7 +16,8 @@ from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.language.forms import registry
-from ptxspec.query.fragments import Unsupported, description_of, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import Unsupported, description_of
 from ptxspec.terms.effects import Fencing
 
 

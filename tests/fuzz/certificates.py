@@ -25,7 +25,7 @@ from fuzzing import Finding, Unfit  # noqa: E402
 from ptxspec.base import strict  # noqa: E402
 from ptxspec.language.diagnostics import PtxError  # noqa: E402
 from ptxspec.query import records  # noqa: E402
-from ptxspec.query.fragments import Unsupported  # noqa: E402
+from ptxspec.query.outcomes import Unsupported  # noqa: E402
 from ptxspec.query.solvers import portfolio  # noqa: E402
 from ptxspec.query.solvers.answers import SolverReply  # noqa: E402
 

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
 
-import letters
 import numpy as np
 from fuzzing import Finding, Unfit
 
@@ -24,8 +23,7 @@ import ptxspec
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.machine.native import code, engine
 from ptxspec.terms.types import TYPES, Type
-from ptxspec_workshop.generate.fuzzing import random_instruction
-from ptxspec_workshop.generate.fuzzing.alphabet import types_of
+from ptxspec_workshop.generate.fuzzing import alphabet, random_instruction
 
 SECONDS, GIBIBYTES = 120, 8
 #: programs that share a loop, and groups of them in a kernel
@@ -60,25 +58,25 @@ HEAD = """.version 9.0
 @cache
 def _opcodes() -> list[str]:
     """The opcodes that have forms for floating-point numbers."""
-    return [opcode for opcode in letters._opcodes() if any(_of_floats(opcode, n) for n in range(_count(opcode)))]
+    return [opcode for opcode in alphabet.opcodes() if any(_of_floats(opcode, n) for n in range(_count(opcode)))]
 
 
 def _count(opcode: str) -> int:
-    return len(letters._forms(opcode))
+    return len(alphabet.forms_of(opcode))
 
 
 @cache
 def _of_floats(opcode: str, number: int) -> bool:
     """Whether a form computes and has a floating-point operand or result."""
-    types = [t for t in types_of(letters._forms(opcode)[number]) if isinstance(t, Type)]
+    types = [t for t in alphabet.types_of(alphabet.forms_of(opcode)[number]) if isinstance(t, Type)]
     return any((t.element if t.elements > 1 else t).is_float for t in types)
 
 
 @cache
 def _numbers(opcode: str) -> tuple[list[int], list[int]]:
     """The forms of an opcode that programs are made of: those that round in a way that is not the default, and all."""
-    every = [n for n in range(_count(opcode)) if _of_floats(opcode, n) and letters.part(opcode, n) == "plain"]
-    mnemonics = {n: letters._forms(opcode)[n].mnemonic.split(".") for n in every}
+    every = [n for n in range(_count(opcode)) if _of_floats(opcode, n) and alphabet.kind_at(opcode, n) == "plain"]
+    mnemonics = {n: alphabet.forms_of(opcode)[n].mnemonic.split(".") for n in every}
     return [n for n in every if {"rz", "rm", "rp"} & set(mnemonics[n])], every
 
 
@@ -97,7 +95,7 @@ def _instruction(source: random.Random) -> str:
         if not every:
             continue
         number = source.choice(directed if rounds else every)
-        form = source.choice(letters._forms(opcode)[number].variants)
+        form = source.choice(alphabet.forms_of(opcode)[number].variants)
         if "policy" not in str(form):
             return random_instruction.instruction(source, form, POOL)
 

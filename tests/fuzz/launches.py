@@ -10,16 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import modules
 import numpy as np
 from fuzzing import Finding, Unfit
-from outside import Shape
 
 import ptxspec
-from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.literate.finder import install
 from ptxspec.machine.native import code
-from ptxspec.terms.types import TYPES
+from ptxspec_workshop.generate.fuzzing import layout, random_module, statement_kinds
+from ptxspec_workshop.generate.fuzzing.module_statements import Shape, Surroundings
 
 install()
 SCHEDULE: Any = importlib.import_module("ptxspec.spec.machine.schedule")
@@ -31,11 +29,10 @@ ENGINES = ("exact", "native")
 STEPS = 100_000
 #: of an outcome, in the order in which they are compared
 PARTS = ("rule", "where", "address", "note", "text", "steps", "printed", "out", "surfaces", "variables")
-EDGES = {w: sorted({*special(TYPES[f"u{w}"]), *special(TYPES[f"f{w}"])}) for w in (16, 32, 64)}
 
 
 def make(seed: int) -> list[str]:
-    return [modules.module(seed)[1]]
+    return [random_module.varied(seed).text()]
 
 
 class Launch(NamedTuple):
@@ -55,14 +52,14 @@ class Launch(NamedTuple):
         return self.grid[0] * self.grid[1] * self.block[0] * self.block[1]
 
 
-def planned(seed: int, plan: modules.Plan) -> list[Launch]:
+def planned(seed: int, module: Surroundings) -> list[Launch]:
     """The launches of a seed's module."""
     source = random.Random(f"launches {seed}")
-    return [_launch(source, plan) for _ in range(LAUNCHES)]
+    return [_launch(source, module) for _ in range(LAUNCHES)]
 
 
-def _launch(source: random.Random, plan: modules.Plan) -> Launch:
-    cluster = source.choice([None, 1, 2, 4]) if plan.clusters else source.choice([None] * 9 + [2])
+def _launch(source: random.Random, module: Surroundings) -> Launch:
+    cluster = source.choice([None, 1, 2, 4]) if "clusters" in module.features else source.choice([None] * 9 + [2])
     wide = source.choices(
         [1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 45, 15, 5, 6, 3, 2)
     )[0]
@@ -70,30 +67,12 @@ def _launch(source: random.Random, plan: modules.Plan) -> Launch:
     grid = (source.choice([1, 1, 2, 3]) if block[0] < 30 else 1, source.choice([1, 1, 1, 2]) if block[0] < 9 else 1)
     grid = (grid[0] * (cluster or 1), grid[1])
     dynamic = 0
-    if plan.dynamic:
+    if "dynamic" in module.features:
         dynamic = source.choice([64, 64, 100, 4096]) if source.random() < 0.93 else source.choice([0, 4, 60])
-    mode = source.randint(1, plan.hazards) if plan.hazards and source.random() < 0.3 else 0
+    mode = source.randint(1, module.hazards) if module.hazards and source.random() < 0.3 else 0
     limit = STEPS if source.random() < 0.97 else source.randint(1, 2000)
-    rng = np.random.default_rng(source.randrange(1 << 32))
-    return Launch(grid, block, cluster, dynamic, mode, limit, _rows(rng), rng.bytes(64))
-
-
-def _rows(rng: np.random.Generator) -> np.ndarray:
-    """What registers begin with: special values and random ones, 32 rows."""
-    parts = []
-    for width, count in ((32, 8), (64, 4), (16, 4)):
-        dtype = np.dtype(f"u{width // 8}")
-        cells = (
-            rng.integers(0, 1 << width, (32, count), dtype, endpoint=False)
-            if width < 64
-            else rng.integers(0, 1 << 64, (32, count), np.uint64)
-        )
-        cells >>= rng.choice(np.array([0, 0, width // 2, width - 4], dtype), cells.shape)
-        chosen = rng.random(cells.shape) < 0.4
-        cells[chosen] = rng.choice(np.array(EDGES[width], dtype), int(chosen.sum()))
-        parts.append(cells.view(np.uint8).reshape(32, -1))
-    parts.append(rng.integers(0, 256, (32, 8), np.uint8))
-    return np.concatenate(parts, axis=1)
+    rows = layout.inputs(source.randrange(1 << 32))
+    return Launch(grid, block, cluster, dynamic, mode, limit, rows, source.randbytes(64))
 
 
 def image(shape: Shape, seed: int) -> Any:
@@ -120,7 +99,7 @@ def image(shape: Shape, seed: int) -> Any:
 class Loaded:
     """A module under one engine, with what it is bound to."""
 
-    def __init__(self, text: str, engine: str, plan: modules.Plan, seed: int):
+    def __init__(self, text: str, engine: str, module: Surroundings, seed: int):
         try:
             self.module = ptxspec.load(text)
         except ptxspec.PtxError as error:
@@ -130,7 +109,7 @@ class Loaded:
         for bank, name in enumerate(("one", "two", "ten")):
             if name in self.module.checked.places:
                 self.module.write(name, np.random.default_rng(bank).bytes(64))
-        for i, shape in enumerate((*plan.textures, *plan.surfaces)):
+        for i, shape in enumerate((*module.textures, *module.surfaces)):
             if shape.name in self.module.checked.places:
                 thing = image(shape, seed + i)
                 self.module.bind(shape.name, thing)
@@ -138,7 +117,7 @@ class Loaded:
 
     def outcome(self, launch: Launch) -> dict[str, Any]:
         """What a launch did, part by part."""
-        rows, out = launch.rows.copy(), np.zeros((launch.threads, modules.ROW), np.uint8)
+        rows, out = launch.rows.copy(), np.zeros((launch.threads, layout.CELLS), np.uint64)
         rows.flags.writeable = False
         printed: list[str] = []
         self.module.write("mode", launch.mode.to_bytes(4, "little"))
@@ -173,15 +152,15 @@ class Loaded:
 
 
 def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
-    plan, _ = modules.module(seed)
-    with _knobs(seed, plan):
-        return _compared(seed, plan, texts)
+    module = random_module.varied(seed).surroundings
+    with _knobs(seed):
+        return _compared(seed, module, texts)
 
 
-def _compared(seed: int, plan: modules.Plan, texts: Sequence[str]) -> Counter[str]:
-    exact, native = (Loaded(texts[0], engine, plan, seed) for engine in ENGINES)
+def _compared(seed: int, module: Surroundings, texts: Sequence[str]) -> Counter[str]:
+    exact, native = (Loaded(texts[0], engine, module, seed) for engine in ENGINES)
     seen: Counter[str] = Counter()
-    for number, launch in enumerate(planned(seed, plan)):
+    for number, launch in enumerate(planned(seed, module)):
         one, other = exact.outcome(launch), native.outcome(launch)
         for part in PARTS:
             if one.get(part) != other.get(part):
@@ -189,12 +168,12 @@ def _compared(seed: int, plan: modules.Plan, texts: Sequence[str]) -> Counter[st
         seen["launches"] += 1
         seen[f"rule: {one['rule'].split(':')[0]}" if one["rule"] else "ended"] += 1
     marks = np.frombuffer(bytes(native.module.read("seen")), np.uint8)
-    seen.update({f"executed: {what}": 1 for what, mark in zip(modules.PLACES, marks, strict=False) if mark})
+    seen.update({f"executed: {what}": 1 for what, mark in zip(statement_kinds.PLACES, marks, strict=False) if mark})
     return seen
 
 
 @contextmanager
-def _knobs(seed: int, plan: modules.Plan) -> Iterator[None]:
+def _knobs(seed: int) -> Iterator[None]:
     """Numbers on which no result depends, and which both engines share: smaller ones bring what is rare otherwise, several batches,
     turns that are over, blocks that are preferred no more. They are as before afterwards."""
     source = random.Random(f"knobs {seed}")
@@ -224,7 +203,7 @@ def _shown(number: int, launch: Launch, one: dict[str, Any], other: dict[str, An
     shown = f"launch {number}: grid {launch.grid}, block {launch.block}, cluster {launch.cluster}, mode {launch.mode}, limit {launch.limit}\n"
     a, b = one.get(part), other.get(part)
     if part in ("out",):
-        x, y = (np.frombuffer(v, np.uint8).reshape(-1, modules.ROW) for v in (a, b))
-        rows = np.argwhere(x != y)[:8]
-        return shown + "\n".join(f"thread {t} byte {c}: exact {x[t, c]:#x}, native {y[t, c]:#x}" for t, c in rows)
+        x, y = (np.frombuffer(v, np.uint64).reshape(-1, layout.CELLS) for v in (a, b))
+        rows, names = np.argwhere(x != y)[:8], layout.CELL_NAMES
+        return shown + "\n".join(f"thread {t} {names[c]}: exact {x[t, c]:#x}, native {y[t, c]:#x}" for t, c in rows)
     return shown + f"exact: {one.get('text') or str(a)[:600]}\nnative: {other.get('text') or str(b)[:600]}"

@@ -6,6 +6,7 @@ A failure names its seed, and the line that shows it again: `python tests/fuzz/f
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -18,8 +19,10 @@ import certificates
 import constants
 import fuzzing
 import kept_files
-import modules
 import pytest
+
+from ptxspec_workshop.generate.fuzzing import random_module, reduction, statement_kinds
+from ptxspec_workshop.generate.fuzzing.random_statements import flat
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten, of programs with constants sixty-four
 SOME = {
@@ -62,12 +65,12 @@ def launches_are_mixed(seen: Counter[str], count: int) -> None:
     faults = seen["launches"] - seen["ended"]
     assert 0.03 < faults / seen["launches"] < 0.4
     assert len([what for what in seen if what.startswith("rule")]) >= 4
-    missing = {f"executed: {place}" for place in modules.PLACES if place not in RARE} - seen.keys()
+    missing = {f"executed: {place}" for place in statement_kinds.PLACES if place not in RARE} - seen.keys()
     assert len(missing) <= (0 if count >= 500 else 8), missing
 
 
 #: what need not be executed in a few cases
-RARE = {"hazard"} | {f"{what} ends with {how}" for what in ("function", "entry") for how in modules.ENDS}
+RARE = {"hazard"} | {f"{what} ends with {how}" for what in ("function", "entry") for how in statement_kinds.ENDS}
 
 
 def texts_are_mixed(seen: Counter[str], count: int) -> None:
@@ -191,6 +194,39 @@ def test_a_difference_of_the_engines_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(launches.Loaded, "outcome", outcome)
     with pytest.raises(fuzzing.Finding, match="launch 0"):
         launches.judge(3, launches.make(3))
+
+
+@pytest.mark.slow
+def test_every_kind_is_written() -> None:
+    """In the first modules: each kind of statement, each way to end, and each way to break a rule; and two old editions."""
+    modules = [random_module.varied(seed) for seed in range(200)]
+    written = {what for module in modules for what in module.surroundings.written}
+    assert written == {*statement_kinds.PLACES, *(f"wrong {way}" for way in statement_kinds.WRONG)} - NEVER
+    assert len({module.edition for module in modules}) == 3
+    text = "\n".join(module.text() for module in modules)
+    for needed in ("call.uni", "rest[", ".callprototype", ".calltargets", "table[2]", ".noreturn"):
+        assert needed in text, needed
+
+
+#: ways to end that only functions have, or only entries
+NEVER = {"function ends with barrier", "function ends with exit", "entry ends with exit of a function",
+         "entry ends with barrier of a warp"}  # fmt: skip
+
+
+def test_what_is_asked_for_is_all_there_is() -> None:
+    """A module of some kinds has statements of no other ones."""
+    for seed in range(5):
+        module = random_module.RandomModule(seed, ["loop"], ["loop", "branch", "plain"])
+        kinds = module.surroundings.written.keys() & statement_kinds.KINDS.keys()
+        assert "loop" in kinds and kinds <= {"loop", "branch", "plain"}
+
+
+def test_a_module_is_made_small() -> None:
+    """By its statements, down to the one that matters."""
+    module = random_module.varied(4)
+    last = re.findall(r"^.*;$", flat(module.body), flags=re.M)[-1]
+    small = reduction.reduced(module, lambda m: last in m.text(), 5)
+    assert last in small.text() and small.size < module.size / 3
 
 
 def test_a_seed_makes_one_case() -> None:

@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from questions import nonsense, pair
 
 import ptxspec
-from ptxspec.query.fragments import Unsupported, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.core import TermError
 from ptxspec.terms.exact import NoChoice
 

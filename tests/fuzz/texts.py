@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import accidents
-import modules
 from fuzzing import Finding
 
 import ptxspec
 from ptxspec.language.formatting import formatted
+from ptxspec_workshop.generate.fuzzing import random_module
 
 SECONDS, GIBIBYTES = 60, 3
 #: processor time that any of the steps may take for a text of this fuzzer, which has at most some hundred thousand characters
@@ -28,7 +28,7 @@ def make(seed: int) -> list[str]:
     if kind == "spoken":
         text = accidents.spoken(source)
         return [accidents.mutant(text, source) if source.random() < 0.3 else text]
-    text = accidents.module(source) if kind == "corpus" else modules.module(source.randrange(10_000))[1]
+    text = accidents.module(source) if kind == "corpus" else random_module.varied(source.randrange(10_000)).text()
     return [accidents.mutant(text, source)]
 
 

@@ -13,8 +13,7 @@ from ptxspec.language.formatting import changes, formatted
 from ptxspec.language.parser import parse
 from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import placeless
-from ptxspec_workshop.generate.fuzzing.alphabet import alphabet
-from ptxspec_workshop.generate.fuzzing.random_program import RandomProgram
+from ptxspec_workshop.generate.fuzzing import random_program
 
 #: what may stand between two words, or instead of blanks there
 BETWEEN = [" ", "\n", "\n\n\n", "\t \f", " // one\n", "/**/", "\n/* two\n   lines */", " /* inline */ ", "\n  // é 𝄞 alone \n",
@@ -66,7 +65,7 @@ def test_words_and_comments_stay(seed: int) -> None:
 def test_random_programs() -> None:
     """The layout of what a random program writes, in its own lines, in one line, and with comments anywhere."""
     for seed in range(20):
-        text = f".version 9.0\n.target sm_90\n.address_size 64\n{RandomProgram(seed, alphabet()).text()}"
+        text = random_program.module(random_program.made([seed]))
         stays(text)
         bare = re.sub(r"//[^\n]*", "", text)
         one, crowded = stays(bare), stays(re.sub(r"\s+", " ", bare))

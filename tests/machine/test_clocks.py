@@ -8,7 +8,7 @@ from launching import ENGINES, both, kernel, text
 
 import ptxspec
 from ptxspec.query.equivalence import prove
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 
 # values --------------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 from launching import LAYOUT, both, fault, kernel, text
 
 import ptxspec
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 
 # windows -------------------------------------------------------------------------------------------------------------
 

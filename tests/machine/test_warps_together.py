@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from launching import ENGINES, arguments, both, each, fault, kernel
 
+from ptxspec_workshop.generate.fuzzing import layout, random_module
+
 #: %p0 = the bit of the thread's word of the second array
 TWO = ".param .u64 out, .param .u64 in"
 LOAD = """
@@ -285,7 +287,7 @@ def test_the_next_launch_begins_without_marks(engine: str) -> None:
         assert out.tolist() == [0] * 32 * 70 + [1] * 320
 
 
-# functions and random programs -----------------------------------------------------------------------------------------
+# functions and random modules -------------------------------------------------------------------------------------------
 
 
 def test_threads_meet_in_functions() -> None:
@@ -323,73 +325,13 @@ def test_threads_meet_in_functions() -> None:
     assert out == [400000 + v for v in [first] * 32 + [low] * 8 + [24 + low // 2] * 24]
 
 
-def random_program(seed: int) -> str:
-    """Meetings of all kinds in loops and branches that depend on the data. Masks are ballots, so that they are right."""
-    source = random.Random(seed)
-    lines: list[str] = []
-    labels = 0
-
-    def register() -> str:
-        return f"%r{source.randrange(20, 28)}"
-
-    def meeting(mask: str) -> str:
-        d, a, b = register(), register(), register()
-        small = f"and.b32 %r10, {b}, 31;"
-        return source.choice(
-            [
-                f"{small} shfl.sync.{source.choice(('up', 'down', 'bfly', 'idx'))}.b32 {d}|%p5, {a}, %r10, "
-                f"{source.choice((0, 31, 0x1C1F, 0x1003))}, {mask}; @%p5 add.u32 {d}, {d}, {a};",
-                f"setp.lt.u32 %p6, {a}, {b}; vote.sync.ballot.b32 {d}, %p6, {mask};",
-                f"setp.gt.s32 %p6, {a}, 0; vote.sync.{source.choice(('all', 'any', 'uni'))}.pred %p7, !%p6, {mask}; "
-                f"@%p7 xor.b32 {d}, {d}, {a};",
-                f"and.b32 %r10, {a}, 3; match.any.sync.b32 {d}, %r10, {mask};",
-                f"and.b32 %r10, {a}, 1; match.all.sync.b32 {d}|%p7, %r10, {mask}; @%p7 add.u32 {d}, {d}, 7;",
-                f"redux.sync.{source.choice(('add.u32', 'min.s32', 'max.u32', 'xor.b32'))} {d}, {a}, {mask};",
-                f"elect.sync {d}|%p7, {mask}; @%p7 add.u32 {d}, {d}, {a};",
-                f"bar.warp.sync {mask};",
-                f"mad.lo.u32 {d}, {a}, {b}, {d};",
-            ]
-        )
-
-    def block(depth: int, mask: str) -> None:
-        nonlocal labels
-        for _ in range(source.randrange(1, 4)):
-            lines.append(meeting(mask))
-            if depth == 0 or source.random() < 0.4:
-                continue
-            labels += 1
-            own, inner = labels, f"%r{30 + depth}"
-            if source.random() < 0.6:
-                lines.append(f"setp.lt.s32 %p{depth}, {register()}, {register()};")
-                lines.append(f"vote.sync.ballot.b32 {inner}, %p{depth}, {mask};")
-                lines.append(f"@!%p{depth} bra E{own};")
-                block(depth - 1, inner)
-                lines.append(f"bra J{own};\nE{own}: xor.b32 {inner}, {inner}, {mask};")
-                block(depth - 1, inner)
-                lines.append(f"J{own}:")
-            else:
-                count = f"%r{40 + depth}"
-                lines.append(f"and.b32 {count}, {register()}, 3;\nmov.u32 {inner}, {mask};\nL{own}:")
-                lines.append(f"setp.gt.s32 %p{depth}, {count}, 0;\nvote.sync.ballot.b32 {inner}, %p{depth}, {inner};")
-                lines.append(f"@!%p{depth} bra J{own};\nsub.u32 {count}, {count}, 1;")
-                block(depth - 1, inner)
-                lines.append(f"bra L{own};\nJ{own}:")
-
-    lines.append("mov.u32 %r30, -1;")
-    lines += [f"mad.lo.u32 %r{i}, %r4, {2 * i + 1}, {i * 0x9E3779B1 & 0xFFFFFFFF};" for i in range(20, 28)]
-    for part in range(2):
-        block(2, "%r30")
-        lines.append(f"setp.lt.u32 %p6, %r{20 + part}, {register()};\nbar.red.popc.u32 %r2{part}, {part}, %p6;")
-        lines.append(f"@%p6 activemask.b32 {register()};")
-    lines += [f"xor.b32 %r20, %r20, %r{i}; shf.l.wrap.b32 %r20, %r20, %r20, 5;" for i in range(21, 28)]
-    return kernel(LOAD + "\n".join(lines) + "\nst.global.u32 [%rd1], %r20;", TWO)
-
-
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_meetings(seed: int) -> None:
     """Both engines agree; no program gets stuck."""
     block, grid = random.Random(seed).choice([(32, 2), (50, 2), (7, 3), (96, 1)])
-    values = np.random.default_rng(seed).integers(0, 1 << 32, block * grid, dtype=np.uint32)
-    out = both(random_program(seed), [np.zeros(block * grid, np.uint32), values], block=block, grid=grid)[0]
-    assert len(set(out.tolist())) > 1
+    kinds = ("meetings_of_ballots", "plain", "barriers", "exchange")
+    text = random_module.RandomModule(seed, kinds[:1], kinds).text()
+    rows = np.zeros((block * grid, layout.CELLS), np.uint64)
+    out = both(text, [layout.inputs(seed), rows, bytes(64)], block=block, grid=grid)[1]
+    assert len(np.unique(out, axis=0)) > 1

@@ -18,7 +18,8 @@ from ptxspec.language.forms import registry
 from ptxspec.query import arrays, repeated
 from ptxspec.query.arrays import Columns, evaluated
 from ptxspec.query.evaluate import Results, executed, executed_again, values_of_inputs
-from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import SymbolicFragment
 from ptxspec.query.repeated import CachedFragment
 from ptxspec.terms.loops import CompiledLoop
 from ptxspec.terms.types import Type

@@ -17,7 +17,8 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.special import SpecialValues
 from ptxspec.query import equivalence
 from ptxspec.query.assumptions import AssumptionError
-from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, read_fragment
+from ptxspec.query.fragments import MOST_INSTRUCTIONS, read_fragment
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers import kept, portfolio
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import NoChoice

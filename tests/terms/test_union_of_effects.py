@@ -16,7 +16,7 @@ from ptxspec.machine.driver import codes
 from ptxspec.machine.flow import ending
 from ptxspec.machine.kernel_tables import Role, role_of
 from ptxspec.machine.program import arrival_operands
-from ptxspec.query.fragments import description_of
+from ptxspec.query.outcomes import description_of, refused
 from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.effects import (
@@ -98,7 +98,7 @@ def test_users_read_a_word_for_it_and_threads_meet_by_it(member: type[Any]) -> N
     assert description_of(effect)[0] == word and description_of(effect)[1]
     assert role_of(effect) == role
     with pytest.raises(ptxspec.Unsupported, match=rf"\({word}\)"):
-        raise ptxspec.query.fragments._refused(mnemonic, effect)
+        raise refused(mnemonic, effect)
 
 
 @each_class

@@ -78,7 +78,7 @@ def known(error: BaseException) -> Failed | None:
         return Failed(str(error), "fault", fault=_fault(error))
     if _is(error, "ptxspec.terms.exact", "NoChoice"):
         return Failed(f"{error}, which the profile does not choose", "open")
-    if _is(error, "ptxspec.query.fragments", "Unsupported"):
+    if _is(error, "ptxspec.query.outcomes", "Unsupported"):
         return Failed(str(error), "unsupported")
     return None
 

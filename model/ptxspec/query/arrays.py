@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_inputs
-from ptxspec.query.fragments import SymbolicFragment, Unsupported
+from ptxspec.query.outcomes import SymbolicFragment, Unsupported
 from ptxspec.query.repeated import CachedFragment, known_profile, making
 from ptxspec.query.undefined import reached
 from ptxspec.terms.core import constant

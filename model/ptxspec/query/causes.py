@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.query.abstractions import below
-from ptxspec.query.fragments import InstructionStep
+from ptxspec.query.outcomes import InstructionStep
 from ptxspec.query.questions import Goal, ask
 from ptxspec.query.solvers import solve
 from ptxspec.query.verdicts import Cause, Counterexample, Why

@@ -2,7 +2,7 @@
 
 A *machine* makes each choice that PTX leaves open as a function of the freedom (its name, its type, what it allows, and the
 operation where several share the name) and of its operands' values: equal operands, equal choice, wherever the two meet, on
-either side. Of a result that each execution chooses by itself, the number of the execution is an operand (`fragments.py`).
+either side. Of a result that each execution chooses by itself, the number of the execution is an operand (`execution.py`).
 Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both write, all
 of them together. So an open result equals itself, on the same operands; it does not equal another open result, and two
 operands in another order are other operands. To the solver an approximate result is any number, the same one for the same
@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from ptxspec.base.options import Contraction, Nan, Relation
 from ptxspec.query.abstractions import by_laws, of_all_functions, of_classes
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.options import options
 from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.questions import Goal, Means, ask

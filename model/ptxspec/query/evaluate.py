@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ptxspec.base.options import Freedom
 from ptxspec.language.specials import first_name, special_registers
-from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.fragments import read_fragment
 from ptxspec.query.numbers import InvalidValue, nearest
+from ptxspec.query.outcomes import SymbolicFragment
 from ptxspec.query.repeated import CachedFragment, for_arrays, known_profile, remember, repeated
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from ptxspec.language.forms import page_name
 from ptxspec.query.evaluate import Chosen, Operand, Results, choice_of, executed, joined, readings, values_of_inputs
-from ptxspec.query.fragments import InstructionStep, SymbolicFragment, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import InstructionStep, SymbolicFragment
 from ptxspec.query.repeated import known_profile
 from ptxspec.terms import vocabulary
 from ptxspec.terms.core import Bool, Int

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ptxspec import contracts
-from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, integer, variable, variable_of
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE, absolute, is_set, low_bits, number, select, sign_extend
 
@@ -145,7 +145,7 @@ class _MinimalSearch:
     def __init__(self, model: Any, name: str, type: Type, again: Any, kept: Bool, deadline: float):
         self.model, self.name, self.type = model, name, type
         self.again, self.kept, self.deadline = again, kept, deadline
-        self.word: Any = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+        self.word: Any = variable_of(name, type)
         self.unanswered = 0
 
     def run(self) -> None:

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.specials import special_registers
 from ptxspec.query.assumptions import assumption
-from ptxspec.query.fragments import SymbolicFragment, Unsupported, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import SymbolicFragment, Unsupported
 from ptxspec.query.paths.options import PLAIN, Options
 from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.results import results, unequal, unequal_with_any_nan, wanted
 from ptxspec.query.solvers import Solver, SolverAnswer, solve
 from ptxspec.query.solvers.domains import SOON, is_quick
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool, constant, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, constant, truth, variable, variable_of
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import GUARANTEES
 from ptxspec.terms.types import TYPES, Type
@@ -57,7 +58,7 @@ def inputs_of(names: Iterable[str], types: Mapping[str, Type]) -> Inputs:
         if name in terms:
             continue
         type = known[name] = types.get(name) or specials[name]
-        terms[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+        terms[name] = variable_of(name, type)
         if name in types and types[name] is not specials.get(name):
             continue
         for guarantee in GUARANTEES:

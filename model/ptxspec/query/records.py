@@ -19,7 +19,7 @@ from ptxspec.base.files import check_writable, write_whole
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.query import witness
 from ptxspec.query.equivalence import posed, prove
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers import Solver, kept
 from ptxspec.query.solvers.journal import Query, journal
 from ptxspec.query.verdicts import Verdict

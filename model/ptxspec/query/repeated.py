@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import SymbolicFragment
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.types import Type

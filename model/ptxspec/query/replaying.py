@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from ptxspec.query.evaluate import cut
-from ptxspec.query.fragments import SymbolicFragment
+from ptxspec.query.outcomes import SymbolicFragment
 from ptxspec.query.questions import Goal
 from ptxspec.query.solvers.answers import Choices, simple_choice
 from ptxspec.query.verdicts import Counterexample, OpenChoice, TraceStep, Verdict

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptxspec.query.evaluate import readings, values_of_inputs
-from ptxspec.query.fragments import SymbolicFragment
 from ptxspec.query.numbers import InvalidValue, bits_of_text
+from ptxspec.query.outcomes import SymbolicFragment
 from ptxspec.terms.types import TYPES, Type
 
 #: the readings of a kind of type, in order

@@ -10,7 +10,7 @@ from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.language.specials import first_name
-from ptxspec.query.fragments import SymbolicFragment, Unsupported
+from ptxspec.query.outcomes import SymbolicFragment, Unsupported
 from ptxspec.query.verdicts import Counterexample
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.types import Type

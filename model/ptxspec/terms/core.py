@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from ptxspec.terms.arithmetic import OPERATIONS
 
+if TYPE_CHECKING:
+    from ptxspec.terms.types import Type
+
 Kind = TypeVar("Kind", covariant=True)
 
 
@@ -157,6 +160,11 @@ def truth_variable(name: str) -> Bool:
     """An input that is a predicate."""
     term: Bool = _intern(Bool, "var", (), (name, 1), 0, 1)
     return term
+
+
+def variable_of(name: str, type: Type) -> Any:
+    """An input of a type: a predicate, or raw bits."""
+    return truth_variable(name) if type.kind == "pred" else variable(name, type.width)
 
 
 def integer(value: Int | int) -> Int:

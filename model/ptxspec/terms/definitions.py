@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from ptxspec.terms.actions import tracing
 from ptxspec.terms.availability import AvailabilityRule, Implication, Removal
-from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable, variable_of
 from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.effects import Effect, lands
 from ptxspec.terms.kinds import HANDLES, MatrixFragment, Special, TupleOf, VectorOf, operand_type, vector_length
@@ -311,7 +311,7 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
                 return address, Input(name, None, (address,))
             return Special(name), Input(name, None, ())
         case Type():
-            term = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+            term = variable_of(name, type)
             return _typed(type, name), Input(name, type, (term,))
         case _:
             assert_never(type)

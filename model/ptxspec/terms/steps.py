@@ -12,7 +12,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, variable_of
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE, low_bits, select
 
@@ -71,7 +71,7 @@ class State(tuple[Any, ...]):
     @classmethod
     def variables(cls: type[Own], stem: str) -> Own:
         """The record whose fields are variables, named after it."""
-        return cls(*(_variable(f"{stem}.{name}", type) for name, type in cls.fields.items()))
+        return cls(*(variable_of(f"{stem}.{name}", type) for name, type in cls.fields.items()))
 
     def same_as(self, other: State) -> Bool:
         """Whether two records agree in every field."""
@@ -84,10 +84,6 @@ class State(tuple[Any, ...]):
 def stored(value: Any, type: Type) -> Term:
     """A value as a field or an operand of this type holds it."""
     return truth(value) if type.kind == "pred" else low_bits(integer(value), type.width)
-
-
-def _variable(name: str, type: Type) -> Any:
-    return truth_variable(name) if type.kind == "pred" else variable(name, type.width)
 
 
 # Steps -----------------------------------------------------------------------------------------------------------------
@@ -129,7 +125,7 @@ class Port(NamedTuple):
         return {self.name: self.type}
 
     def variables(self) -> Any:
-        return self.type.variables(self.name) if self.is_state else _variable(self.name, self.type)
+        return self.type.variables(self.name) if self.is_state else variable_of(self.name, self.type)
 
 
 class Transition(NamedTuple):

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.base import storage
-from ptxspec.evidence.kernels import function_cases
-from ptxspec_workshop.generate import warp_cases
 from ptxspec_workshop.generate.contraction_kernels import ContractionKernel
 from ptxspec_workshop.generate.contraction_kernels import module as contraction_module
-from ptxspec_workshop.generate.fuzzing import alphabet, layout, random_program
+from ptxspec_workshop.generate.fuzzing import layout, random_program
 from ptxspec_workshop.generate.fuzzing.reduction import fewer, reduced
 
 #: of so many seeds one makes a kernel of products and sums that an assembler may contract
 CONTRACTED = 8
-_FORMS = "fuzzing-forms"
 
 
 class FuzzCase(NamedTuple):
@@ -99,24 +92,9 @@ def _reads_unwritten(text: str) -> bool:
 
 
 def _program(seed: int) -> random_program.RandomProgram:
-    (program,) = random_program.made([seed], letters())
+    (program,) = random_program.made([seed])
     return program
 
 
 def _case(program: random_program.RandomProgram) -> FuzzCase:
     return FuzzCase(random_program.module([program]), program.name, layout.inputs(program.seed))
-
-
-@cache
-def letters() -> alphabet.Alphabet:
-    """The forms that programs are made of. Which they are, and of which kind, is kept between runs: to find out takes seconds."""
-    here = [Path(module.__file__ or "") for module in (alphabet, function_cases, warp_cases)]
-    key = hashlib.sha256(storage.digest() + b"".join(path.read_bytes() for path in here)).digest()
-
-    def spellings() -> list[tuple[str, str]]:
-        names = alphabet.names()
-        kinds = alphabet.Alphabet(names).kind_of_each
-        return [(name, kinds[name]) for name in names]
-
-    kinds = storage.remembered(_FORMS, key, spellings, dict[str, str])
-    return alphabet.Alphabet(list(kinds), kinds, careful=True)

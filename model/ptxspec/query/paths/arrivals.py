@@ -33,6 +33,11 @@ class PathState(NamedTuple):
     counts: dict[int, int] = {}
 
     @property
+    def activation(self) -> int:
+        """The number of the activation that it is in, 0 outside of all calls."""
+        return self.stack[-1].activation if self.stack else 0
+
+    @property
     def possible(self) -> bool:
         return not all(r is FALSE for r in self.reached)
 
@@ -107,7 +112,7 @@ def _decided(condition: Bool, known: Mapping[int, Bool]) -> bool | None:
 
 def assumed(term: Any, holds: Bool) -> Any:
     """A term where a condition holds: choices that its parts decide are made."""
-    if term.op != "select":
+    if term.op != "select" or holds is TRUE:
         return term
     known = {id(p): p for p in parts(holds)}
     while term.op == "select" and (chosen := _decided(term.args[0], known)) is not None:

@@ -8,11 +8,11 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Formal, Op
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import Block
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.arrivals import CallFrame, PathState, Registers
 from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec.terms.core import truth_variable, variable
+from ptxspec.terms.core import variable_of
 from ptxspec.terms.vocabulary import TRUE, select
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Calling:
                 if value is None:
                     walk.inputs[shown], walk.registers[shown] = False, type
                     walk.taken[shown] = formal.type
-                    value = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+                    value = variable_of(shown, type)
                 if formal.place is None:
                     way.registers[lane][str(formal.register)] = value
                 else:

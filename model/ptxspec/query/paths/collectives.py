@@ -16,7 +16,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.flow import destinations
 from ptxspec.machine.special import INDEX, SpecialValues, meaning, variables_of
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.addresses import AddressCase
 from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms.actions import lane_words

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.machine.flow import FlowGraph, registers_written, successors
 from ptxspec.query.assumptions import assumption
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.arrivals import PathState
-from ptxspec.terms.core import Bool, truth_variable, variable
+from ptxspec.terms.core import Bool, variable, variable_of
 from ptxspec.terms.effects import Call, Load
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits
@@ -119,7 +119,7 @@ class Inductive:
         cases = None if first is None or type.width != 64 else self.walk.memory.addresses.cases(first)
         if cases is None or len(cases) != 1:
             self.types[shown] = type
-            return truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+            return variable_of(shown, type)
         region = self.walk.memory.regions[cases[0].region]
         self.types[f"{shown}-{region.name}"] = type
         return low_bits(region.base + variable(f"{shown}-{region.name}", type.width), type.width)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.checked import Op
-from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
+from ptxspec.query.outcomes import Ordering, Unsupported, ordering_of
 from ptxspec.query.paths.addresses import AddressCase
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Wait, orders_memory

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ptxspec import contracts
 from ptxspec.language.checked import Place
 from ptxspec.machine.special import variables_of
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.core import Int, constant, variable
-from ptxspec.terms.types import TYPES
+from ptxspec.terms.types import TYPES, Type
 
 if TYPE_CHECKING:
     from ptxspec.query.paths.arrivals import PathState
@@ -63,6 +63,11 @@ class Regions:
             f"line {line}: what the address points to ({', '.join(sorted(names))}) is not said; say {how}"
         )
 
+    def written(self) -> dict[str, tuple[Int, Type]]:
+        """The bytes that are compared and a store may reach, by name: (value, type)."""
+        regions = self.compared.values()
+        return {f"{r.name}[{i}]": (r.piece(i).byte, TYPES["b8"]) for r in regions for i in sorted(r.written)}
+
     # variables and parameters ----------------------------------------------------------------------------------------------
 
     def address(self, name: str, way: PathState, lane: int) -> Int:
@@ -71,8 +76,7 @@ class Regions:
 
     def region(self, name: str, way: PathState, lane: int) -> Region:
         place = self.walk.kernel.places[name]
-        activation = way.stack[-1].activation if way.stack else 0
-        return self.of_place(name, place, activation if place.framed else 0, lane)
+        return self.of_place(name, place, way.activation if place.framed else 0, lane)
 
     def of_place(self, name: str, place: Place, activation: int, lane: int) -> Region:
         """The region of a variable; of those in frames, for an activation of their function."""

@@ -16,8 +16,10 @@ from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.language.specials import special_registers
 from ptxspec.language.syntax import syntax
 from ptxspec.machine.call_graph import gaps_reached, linked
-from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, as_contracted, register_types
+from ptxspec.query.fragments import MOST_INSTRUCTIONS, as_contracted
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.options import Options
+from ptxspec.query.register_types import register_types
 from ptxspec.query.results import consumed
 from ptxspec.terms.types import TYPES, Type
 

@@ -13,23 +13,20 @@ from typing import Any, assert_never
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, sum_bits
-from ptxspec.language.constant_bits import constant_bits
-from ptxspec.language.forms import page_name
-from ptxspec.language.parser import statement
 from ptxspec.language.scopes import MODULE
-from ptxspec.language.specials import first_name, special_registers
-from ptxspec.machine.flow import Block, FlowGraph, destinations, ending, values_of
-from ptxspec.query.fragments import (
+from ptxspec.language.specials import first_name
+from ptxspec.machine.flow import Block, FlowGraph, ending
+from ptxspec.query.execution import SymbolicExecution
+from ptxspec.query.outcomes import (
     ALONE,
     WARP_ALONE,
     Beyond,
-    Executions,
     InstructionStep,
     SymbolicFragment,
     Unsupported,
     description_of,
 )
-from ptxspec.query.paths.arrivals import PathState, Registers, assumed, leaves, together
+from ptxspec.query.paths.arrivals import PathState, Registers, leaves, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
 from ptxspec.query.paths.inductive import Inductive
@@ -39,24 +36,21 @@ from ptxspec.query.paths.ordering import Orders
 from ptxspec.query.paths.places import Regions
 from ptxspec.query.paths.sides import Side, side
 from ptxspec.terms import effects
-from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
-from ptxspec.terms.registries import changing
+from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute, variables_in
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
 #: instructions that a walk executes at most, those of a loop as often as it is taken
 MOST_STEPS = 30_000
 
 
-class Walk:
-    """One side, executed."""
+class Walk(SymbolicExecution):
+    """One side, executed on all its paths."""
 
     def __init__(self, side: Side, options: Options):
+        super().__init__(side.source, side.kernel)
         self.side, self.options, self.lanes = side, options, options.lanes
-        self.kernel, self.flow = side.kernel, FlowGraph(side.kernel)
-        self.registers: dict[str, Type] = {}
-        #: by name, whether an input is read only because another path leaves it as it was
-        self.inputs: dict[str, bool] = {}
+        self.flow = FlowGraph(side.kernel)
         self.faults: Bool = FALSE
         self.beyond: list[Beyond] = []
         #: by name, what registers and memory hold before anything is written, where that is no parameter
@@ -64,19 +58,15 @@ class Walk:
         #: those of them that some path reads before it writes them
         self.read_first: dict[str, None] = {}
         self._firsts: dict[int, str] = {}
-        self.steps: list[InstructionStep] = []
         self.notes: dict[str, None] = {}
         self.memory = SymbolicMemory(side.checked.address_size)
-        self.executions = Executions()
         self.places = Regions(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
         self.orders = Orders(self)
-        self.rules, self.variables = contracts.type_checking, contracts.variables
+        self.variables = contracts.variables
         self.waiting: dict[Any, tuple[tuple[int, int], list[PathState]]] = {}
         self.ends: list[PathState] = []
-        self.taken: dict[str, Type] = {}
-        self.left: dict[str, Type] = {}
         self._instances, self._block_number = 0, 0
         self._noted_last: tuple[int, int] | None = None
         self.inductive = None if options.invariant is None else Inductive(self, options.invariant)
@@ -88,37 +78,29 @@ class Walk:
     # inputs --------------------------------------------------------------------------------------------------------------
 
     def public(self, name: str, lane: int, activation: int = 0) -> str:
-        """How a register is called outside."""
-        name = name.removesuffix(self.side.suffix) if self.side.suffix else name
-        name = f"{name}#{activation}" if activation else name
+        name = name.removesuffix(self.side.suffix)
+        name = f"{name}#{activation}" if activation and not name.endswith(MODULE) else name
         return name if self.lanes == 1 else f"{name}[{lane}]"
 
     def first_value(self, name: str, lane: int, carried: bool = False, activation: int = 0) -> Any:
         """What a register holds that nothing has written: an input, or a pointer to a buffer."""
-        if name in self.kernel.registers:
-            type = self.kernel.registers[name]
-            pointer = self.places.pointer(name.removesuffix(self.side.suffix))
-            if pointer is not None:
-                return low_bits(pointer, type.width)
-            shown = self.public(name, lane, activation)
-        else:
-            return self._special(name, lane)
-        self.registers[shown] = type
-        if self.side.what != "fragment":
-            return self.at_first(shown, type, carried)
-        self.inputs[shown] = self.inputs.get(shown, True) and carried
-        return truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+        type = self.kernel.registers.get(name)
+        pointer = None if type is None else self.places.pointer(name.removesuffix(self.side.suffix))
+        if type is not None and pointer is not None:
+            return low_bits(pointer, type.width)
+        return super().first_value(name, lane, carried, activation)
 
     def at_first(self, shown: str, type: Type, carried: bool = False) -> Any:
-        """What a register of a kernel, or a byte of its memory, holds before it is written: an input, or open."""
+        """What a register holds before it is written: an input, or, in a kernel or a function, open."""
+        if self.side.what == "fragment":
+            return super().at_first(shown, type, carried)
         value: Any
         if self.options.open_at_first:
             bits = TYPES["b1"] if type.kind == "pred" else type
             value = contracts.state_spaces.unwritten(bits, shown)
             value = value == 1 if type.kind == "pred" else value
         else:
-            value = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
-            self.inputs[shown] = self.inputs.get(shown, True) and carried
+            value = super().at_first(shown, type, carried)
         self.begins_as(shown, value)
         return value
 
@@ -131,30 +113,16 @@ class Walk:
         if len(self.read_first) < len(self.unwritten) and holds is not FALSE:
             self.read_first |= dict.fromkeys(sorted(leaves(value, holds, self._firsts, deep)))
 
-    def _special(self, name: str, lane: int) -> Any:
+    def special(self, name: str, lane: int) -> Any:
         """A special register: an input, or what the lane says."""
-        if changing(name) is not None:
-            raise Unsupported(f"{name} changes while a program runs, so that it has no value here")
-        name = first_name(name)
-        known = self.collectives.special(name, lane)
-        if known is not None:
-            return known
-        self.inputs[name] = False
-        type = special_registers()[name]
-        return truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+        known = self.collectives.special(first_name(name), lane)
+        return super().special(name, lane) if known is None else known
 
     def read(self, way: PathState, name: str, lane: int, carried: bool = False) -> Any:
-        registers = way.registers[lane]
-        if name not in registers:
-            activation = way.stack[-1].activation if way.stack and not name.endswith(MODULE) else 0
-            registers[name] = self.first_value(name, lane, carried, activation)
-        elif not carried and registers[name].op == "var":
-            shown = registers[name].attrs[0]
-            if shown in self.inputs:
-                self.inputs[shown] = False
+        value = super().read(way, name, lane, carried)
         if not carried:
-            self.uses(registers[name], way.reached[lane])
-        return registers[name]
+            self.uses(value, way.reached[lane])
+        return value
 
     # the walk ------------------------------------------------------------------------------------------------------------
 
@@ -177,8 +145,7 @@ class Walk:
         return {name: self.first_value(name, lane, True) for name in names}
 
     def _unwritten(self, way: PathState) -> Any:
-        activation = way.stack[-1].activation if way.stack else 0
-        return lambda registers, name, lane: self.first_value(name, lane, True, activation)
+        return lambda registers, name, lane: self.first_value(name, lane, True, way.activation)
 
     def expect(self, number: int | None, way: PathState, source: int | None) -> None:
         """Go on at a block later; None is the end of the thread."""
@@ -223,7 +190,7 @@ class Walk:
             self.beyond.append(Beyond(where, holds & ~self.faults))
 
     def line(self, index: int) -> int:
-        return self.side.source.line(self.kernel.code[index].position)
+        return self.source.line(self.kernel.code[index].position)
 
     def _block(self, number: int, way: PathState) -> None:
         block = self.flow.blocks[number]
@@ -243,41 +210,10 @@ class Walk:
             if ending(op) is not None:
                 self._ends(op, index, block, number, way)
                 return
-            self._execute(op, way)
+            self.execute(op, way)
         self.expect(block.next, way, number)
 
     # instructions --------------------------------------------------------------------------------------------------------
-
-    def _execute(self, op: Op, way: PathState) -> None:
-        """An instruction that does not end a block."""
-        effect = op.plan.meaning.effect
-        for lane in range(self.lanes):
-            if way.reached[lane] is FALSE:
-                continue
-            holds = self.guard(op, way, lane)
-            done = way.reached[lane] & holds
-            env = self.sources(op, way._replace(reached=(done,) * self.lanes), lane)
-            if effect is not None:
-                self._act(effect, op, env, done, lane)
-            self.write(op, env, way, lane, holds)
-
-    def guard(self, op: Op, way: PathState, lane: int) -> Bool:
-        if op.guard is None:
-            return TRUE
-        guard: Bool = self.read(way, op.guard[0], lane)
-        return ~guard if op.guard[1] else guard
-
-    def sources(self, op: Op, way: PathState, lane: int) -> dict[str, Any]:
-        """By the names of the definition's variables, what the operands hold."""
-        env = {}
-        for type, placeholder, operand in values_of(op):
-            name, width = placeholder.attrs[:2]
-            env[name] = self.operand(type, width, operand, way, lane)
-            if isinstance(operand, tree.Name) and type is not None and operand.text not in self.left:
-                shown = self.public(operand.text, lane)
-                if shown not in self.taken or (self.taken[shown].kind == "b" and type.kind != "b"):
-                    self.taken[shown] = type
-        return env
 
     def operand(self, type: Type | None, width: int, operand: Any, way: PathState, lane: int) -> Any:
         size = self.side.checked.address_size
@@ -286,12 +222,6 @@ class Walk:
                 size = sum_bits(self.kernel, operand, size)
                 start = constant(0) if base is None else self.operand(None, 64, base, way, lane)
                 return low_bits(self.variables.behind(start, offset, size), width)
-            case tree.Not(name):
-                return ~self.read(way, name.text, lane)
-            case tree.Number() | tree.Float():
-                assert type is not None
-                bits = constant_bits(operand, type)
-                return constant(bool(bits)) if type.kind == "pred" else constant(bits)
             case tree.Indexed():
                 start = self.places.address(operand.base.text, way, lane)
                 index = self.operand(None, 32, operand.register, way, lane)
@@ -299,52 +229,23 @@ class Walk:
                 return low_bits(address, width)
             case tree.Sum(base, offset):
                 return low_bits(self.variables.behind(self.places.address(base.text, way, lane), offset, size), width)
-        name = operand.text
-        if name not in self.kernel.registers and name in self.kernel.places:
-            return low_bits(self.places.address(name, way, lane), width)
-        if name in self.side.checked.signatures:
-            raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
-        value = self.read(way, name, lane)
-        return value if isinstance(value, Bool) else low_bits(assumed(value, way.reached[lane]), width)
+            case tree.Name(name) if name not in self.kernel.registers and name in self.kernel.places:
+                return low_bits(self.places.address(name, way, lane), width)
+            case tree.Name(name) if name in self.side.checked.signatures:
+                raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
+        return super().operand(type, width, operand, way, lane)
 
-    def write(self, op: Op, env: dict[str, Any], way: PathState, lane: int, holds: Bool) -> None:
-        """Let an instruction's destinations have their values."""
-        memo: dict[int, Any] = {}
-        done = way.reached[lane] & holds
-        written, types = {}, {}
-        for name, type, term in destinations(op):
-            value = self.executions.substitute(term, env, memo, done)
-            register = self.kernel.registers[name]
-            if register.width > type.width:
-                value = self.rules.widened(value, type, register.width)
-            shown = self.public(name, lane)
-            self.registers.setdefault(shown, register)
-            self.left[shown] = type
-            if holds is not TRUE:
-                value = select(holds, value, self.read(way, name, lane, carried=True))
-            written[name], types[name] = value, type
-        way.registers[lane].update(written)
-        self._note(op, written, types, way, lane, holds)
-
-    def _note(self, op: Op, written: Registers, types: dict[str, Type], way: PathState, lane: int, holds: Bool) -> None:
-        """Keep what an instruction did, for those who look at a counterexample."""
+    def note(self, op: Op, step: InstructionStep, done: Bool) -> None:
         if id(op) in self._silent:
             return
-        definition = op.plan.form.definition
-        text = statement(self.side.source.text, op.position)
-        guard = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
-        writes = {self.public(n, lane): v for n, v in written.items() if not n.startswith("@")}
-        kinds = {self.public(n, lane): t for n, t in types.items() if not n.startswith("@")}
-        done = way.reached[lane] & holds
+        step = step._replace(holds=None, reached=done, plan=None, sources={})
         instance = id(op), self._instances
         if instance == self._noted_last:  # another lane of the warp
-            last = self.steps[-1]
-            reached = last.reached | done
-            self.steps[-1] = last._replace(writes=last.writes | writes, types=last.types | kinds, reached=reached)
-            return
+            last = self.steps.pop()
+            writes, types = last.writes | step.writes, last.types | step.types
+            step = last._replace(writes=writes, types=types, reached=last.reached | done)
         self._noted_last = instance
-        page = page_name(definition.path)
-        self.steps.append(InstructionStep(text, page, definition.line, writes, kinds, guard, None, done))
+        self.steps.append(step)
 
     def fault(self, holds: Bool) -> None:
         """Let the execution be undefined where a condition holds."""
@@ -357,7 +258,7 @@ class Walk:
         word, does = description_of(effect)
         return Unsupported(f"{op.plan.form.mnemonic} has an effect ({word}): it {does}, which is not followed here")
 
-    def _act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+    def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
             case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env, done, lane)
@@ -402,7 +303,7 @@ class Walk:
             self.orders.add(op, done, lane, [self.orders.where(cases), *values])
 
     def line_of(self, op: Op) -> int:
-        return self.side.source.line(op.position)
+        return self.source.line(op.position)
 
     # where blocks end ----------------------------------------------------------------------------------------------------
 
@@ -419,7 +320,7 @@ class Walk:
             self.expect(follows, way, number)
             return
         goes = self._where(way, holds)
-        self._note(op, {}, {}, way, 0, holds[0])
+        self.note(op, self.step(op), goes.reached[0])
         match effect:
             case effects.Branch():
                 self.expect(block.taken, goes, number)
@@ -464,36 +365,29 @@ def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: 
     return fragment_of(text, walk, walk.run())
 
 
+def _results(walk: Walk, end: PathState) -> dict[str, tuple[Any, Type]]:
+    """What is left in registers, returned, and left in memory, by name: (value, type)."""
+    results: dict[str, tuple[Any, Type]] = {}
+    if walk.side.what == "function":
+        results |= walk.calling.results(end)
+        walk.registers |= {n: type.bits if type.kind != "pred" else type for n, (_, type) in results.items()}
+    for lane, registers in enumerate(end.registers if walk.side.what == "fragment" else ()):
+        for name, value in registers.items():
+            shown = walk.public(name, lane)
+            if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
+                why = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                raise Unsupported(why)
+            if shown in walk.left and "@" not in shown:
+                results[shown] = value, walk.left[shown]
+    # for whichever thread sees it, in place of what is left in memory, what is seen of each event
+    return results | (walk.orders.results() if walk.orders.interfered else walk.places.written())
+
+
 def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
     """What a walk has found, as the prover takes it."""
-    outputs: dict[str, Any] = {}
-    left = dict(walk.left)
-    if walk.side.what == "fragment":
-        for lane, registers in enumerate(end.registers):
-            for name, value in registers.items():
-                shown = walk.public(name, lane)
-                if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
-                    why = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
-                    raise Unsupported(why)
-                if shown in walk.left and "@" not in shown:
-                    outputs[shown] = value
-    elif walk.side.what == "function":
-        for name, (value, type) in walk.calling.results(end).items():
-            outputs[name], left[name] = value, type
-            walk.registers[name] = type.bits if type.kind != "pred" else type
-    written: list[str] = []
-    for region in () if walk.orders.interfered else walk.places.compared.values():
-        for i in sorted(region.written):
-            name = f"{region.name}[{i}]"
-            written.append(name)
-            outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
-    if walk.orders.interfered:  # instead of what is left in memory, for whichever thread sees it
-        for name, (value, type) in walk.orders.results().items():
-            outputs[name], left[name] = value, type
-            walk.registers[name] = type
-    left = {name: type for name, type in left.items() if name in outputs}
-    registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
-    registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
+    results = _results(walk, end)
+    outputs, left = ({name: pair[i] for name, pair in results.items()} for i in (0, 1))
+    registers = {**left, **walk.registers, **walk.memory.inputs, **walk.memory.bases}
     inductive = walk.inductive
     obligations = () if inductive is None else tuple(inductive.obligations)
     # the variables on which what is compared, or shown of a step, depends
@@ -516,14 +410,14 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
         carried=carried,
         outputs=outputs,
         steps=tuple(walk.steps),
-        formats={},
+        formats=walk.formats,
         taken=walk.taken,
         left=left,
         faults=walk.faults,
         beyond=tuple(walk.beyond),
         given=given,
         notes=tuple(walk.notes),
-        bytes=frozenset(written),
+        bytes=frozenset(() if walk.orders.interfered else walk.places.written()),
         memory=frozenset(b.name for b in walk.options.buffers if not b.of)
         | {p.name for p in walk.side.checked.places.values() if p.space == contracts.state_spaces.OF_BUFFERS},
         obligations=obligations,

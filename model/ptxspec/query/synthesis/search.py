@@ -16,7 +16,8 @@ import numpy as np
 
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.equivalence import prove
-from ptxspec.query.fragments import SymbolicFragment, Unsupported, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import SymbolicFragment, Unsupported
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Inputs, ask, inputs_of, taken_types
 from ptxspec.query.repeated import known_profile
@@ -28,7 +29,7 @@ from ptxspec.query.synthesis.sequences import Argument, SearchSpace, Sequence, s
 from ptxspec.query.synthesis.templates import MACHINE, OperandSlot, templates_of
 from ptxspec.query.trials import combinations
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool, constant, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, constant, truth, variable, variable_of
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.loops import storage
@@ -378,7 +379,7 @@ def term_of(target: Target, sequence: Sequence) -> Any:
     registers: list[Any] = []
     for name in target.names:
         type = target.types[name]
-        registers.append(truth_variable(name) if type.kind == "pred" else variable(name, type.width))
+        registers.append(variable_of(name, type))
     for instruction in sequence:
         template, operands = instruction.template, []
         for operand, place in zip(instruction.operands, template.places, strict=True):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.language.forms import Form, registry
-from ptxspec.query.fragments import Unsupported, description_of
+from ptxspec.query.outcomes import Unsupported, description_of
 from ptxspec.query.repeated import known_profile
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import constant, truth, variable

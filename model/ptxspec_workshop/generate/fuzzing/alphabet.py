@@ -1,9 +1,9 @@
-"""The forms that random programs are made of, by what they do."""
+"""The forms that random programs are made of, by what they do: a list of forms, or all that modules of an edition have."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -11,9 +11,10 @@ from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec.evidence.kernels.function_cases import comparable
 from ptxspec.evidence.kernels.instruction_kernels import (
     TODAY,
+    is_of_today,
     module_for,
 )
-from ptxspec.language.forms import Form, forms
+from ptxspec.language.forms import Form, forms, page_name, registry
 from ptxspec.terms.kinds import Immediate, MatrixFragment, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
@@ -49,14 +50,7 @@ def left_out(form: Form) -> bool:
     if any(f.attrs[0] == "copied-nan" for f in open_results):  # the levels of the assembler differ: AMB-011
         return True
     types = list(types_of(form))
-    if any(
-        isinstance(t, VectorOf | MatrixFragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
-        for t in types
-    ):
-        return True
-    if any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False)):  # no such registers
-        return True
-    if any(isinstance(t, Type) and t.width == 8 for t in types) and not form.definition.wider:  # the same
+    if _lacks_registers(form, types):
         return True
     type = modifiers.get("type")
     if _is_miscompiled(form, types):
@@ -68,6 +62,18 @@ def left_out(form: Form) -> bool:
     if opcode in _SCALAR_VIDEO:  # machine code that does something else: AMB-045
         return bool(modifiers.get("sat") or modifiers.get("dsel") or modifiers.get("op2") in ("min", "max"))
     return False
+
+
+def _lacks_registers(form: Form, types: Sequence[Any]) -> bool:
+    """Whether an operand is in a register that programs have not: a vector, one of 8 or 128 bits, a policy."""
+    if any(
+        isinstance(t, VectorOf | MatrixFragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
+        for t in types
+    ):
+        return True
+    if any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False)):
+        return True
+    return not form.definition.wider and any(isinstance(t, Type) and t.width == 8 for t in types)
 
 
 def _is_miscompiled(form: Form, types: Sequence[Any]) -> bool:
@@ -110,35 +116,20 @@ def _is_read_too_wide(form: Form) -> bool:
 class Alphabet:
     """The forms that programs are made of, by what they do: each a list of opcodes, these of forms, these of variants."""
 
-    def __init__(self, spelled: Sequence[str], kinds: Mapping[str, str] | None = None, careful: bool = False):
-        """`kinds` says the kind of each form, where that is known: to find it out takes seconds. Programs over a `careful`
-        alphabet also keep from operands with which ptxas is known to be wrong, which the recorded ones do not."""
-        self.careful = careful
+    careful = False
+
+    def __init__(self, spelled: Sequence[str]):
         wanted = set(spelled)
         known = {name: v for f in forms() for v in f.variants if (name := str(v)) in wanted}
         by_kind: dict[str, dict[str, dict[str, list[Form]]]] = {}
         for name in spelled:
             form = known[name]
-            if careful and _is_read_too_wide(form):
-                continue
             if not name.startswith(f"{form.mnemonic} "):
                 raise ValueError(f"the form {name!r} begins with no mnemonic")
-            kind = kind_of(form) if kinds is None else kinds[name]
-            of_opcode = by_kind.setdefault(kind, {}).setdefault(form.syntax.opcode, {})
+            of_opcode = by_kind.setdefault(kind_of(form), {}).setdefault(form.syntax.opcode, {})
             of_opcode.setdefault(str(form._replace(marks=form.syntax.signs)), []).append(form)
         self.kinds = {
             kind: [list(of_opcode.values()) for of_opcode in opcodes.values()] for kind, opcodes in by_kind.items()
-        }
-
-    @property
-    def kind_of_each(self) -> dict[str, str]:
-        """The kind of each form by its spelling."""
-        return {
-            str(variant): kind
-            for kind, opcodes in self.kinds.items()
-            for of_opcode in opcodes
-            for variants in of_opcode
-            for variant in variants
         }
 
     def choose(self, source: random.Random, kind: str) -> Form:
@@ -158,7 +149,79 @@ def kind_of(form: Form) -> str:
     return f"{part} of {'borrows' if meaning.borrows else 'carries'}"
 
 
+# every form ------------------------------------------------------------------------------------------------------------
+
+#: folders of pages whose opcodes compute something of their operands, or meet
+_CHAPTERS = (
+    "integer", "floating", "half", "logic", "comparison", "movement", "extended-precision", "video", "synchronization",
+)  # fmt: skip
+#: a version of PTX and the number of a target
+Edition = tuple[tuple[int, int], int]
+NEWEST: Edition = ((9, 0), 90)
+
+
 @cache
-def alphabet() -> Alphabet:
-    """The forms of today."""
-    return Alphabet(names())
+def forms_of(opcode: str) -> list[Form]:
+    return registry().opcodes[opcode].forms
+
+
+@cache
+def opcodes(*chapters: str) -> list[str]:
+    """The opcodes that have a form on a page of some folders, or of any that programs are made of."""
+    return [
+        opcode
+        for opcode in sorted(registry().opcodes)
+        if any(
+            f"/{c}" in page_name(line[1].path)
+            for line in registry().opcodes[opcode].lines
+            for c in chapters or _CHAPTERS
+        )
+    ]
+
+
+@cache
+def kind_at(opcode: str, number: int) -> str:
+    """The kind of a form (see kind_of). Empty for one that programs do without: modules of today have it not, it is no function
+    of its operands, it leaves open what no profile chooses, or needs registers that they have not."""
+    form = forms_of(opcode)[number]
+    if not is_of_today(form) or _lacks_registers(form, list(types_of(form))):
+        return ""
+    if meets_whole(form):
+        return "meeting"
+    values = [v for r in form.meaning(form.absences[-1]).results for v in r.values]
+    return kind_of(form) if comparable(form) and all(map(_choices().chooses, freedoms_in(*values))) else ""
+
+
+@cache
+def _careful_variants(opcode: str, number: int) -> list[Form]:
+    """The variants of a form with which no assembler is known to be wrong, and whose result is settled."""
+    return [v for v in forms_of(opcode)[number].variants if not left_out(v) and not _is_read_too_wide(v)]
+
+
+class EveryForm:
+    """All forms that modules of an edition have. Only those are looked at that are drawn. Programs over `careful` ones keep from
+    forms and operands with which ptxas is known to be wrong, which the recorded ones do not."""
+
+    def __init__(self, edition: Edition = NEWEST, careful: bool = False):
+        self.edition, self.careful = edition, careful
+
+    def choose(self, source: random.Random, kind: str) -> Form:
+        """A form of a kind, with selectors and signs of its operands."""
+        chapters = {"memory": ("synchronization",), "plain": (), "meeting": ("synchronization", "movement")}
+        among = opcodes(*chapters.get(kind, ("extended-precision",)))
+        while True:
+            opcode = source.choice(among)
+            number = source.randrange(len(forms_of(opcode)))
+            if kind_at(opcode, number) == kind and (variants := self._variants(opcode, number)):
+                return source.choice(variants)
+
+    def _variants(self, opcode: str, number: int) -> list[Form]:
+        if self.careful:
+            return _careful_variants(opcode, number)
+        form = forms_of(opcode)[number]
+        if self.edition == NEWEST:
+            return [v for v in form.variants if "policy" not in str(v)]
+        version, target = self.edition
+        since = form.definition.availability(form.modifiers, target)
+        exists = version >= since[0] and target >= since[1] and not form.only
+        return [v for v in form.variants if v.plain and "policy" not in str(v)] if exists else []

@@ -68,7 +68,7 @@ def instruction(
     careful: bool = False,
 ) -> str:
     """An instruction of a form, with registers and constants for its operands. `cell` is the register with the address of
-    the memory that it updates; where threads meet, all of them do. For `careful` see Alphabet."""
+    the memory that it updates; where threads meet, all of them do. For `careful` see EveryForm."""
     types = types_of(form)
     definition = form.definition
     absent = source.choice(form.absences)

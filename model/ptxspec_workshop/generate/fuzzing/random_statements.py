@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
-from ptxspec_workshop.generate.fuzzing.alphabet import Alphabet
+from ptxspec_workshop.generate.fuzzing.alphabet import Alphabet, EveryForm
 from ptxspec_workshop.generate.fuzzing.layout import CELLS, NAMED
 from ptxspec_workshop.generate.fuzzing.random_instruction import Pool, instruction, loses_guard, settled
 
@@ -20,11 +21,34 @@ class RandomFunction(NamedTuple):
 
     name: str
     takes: list[int]
-    gives: int
+    gives: list[int]
     style: str
-    head: str
-    body: Block
-    end: str
+    head: str = ""
+    body: Block = []
+    end: str = ""
+    is_recursive: bool = False
+    """whether its first argument is how deep it may call itself"""
+    takes_list: bool = False
+    """whether its first argument is a number of words, and these words follow"""
+
+    @property
+    def results(self) -> list[str]:
+        return [f"y{i or ''}" for i in range(len(self.gives))]
+
+    def signature(self, name: str, results: Sequence[str], parameters: Sequence[str]) -> str:
+        """A heading or a prototype, with these names."""
+        gives = ", ".join(f".{self.style} .b{w} {y}" for w, y in zip(self.gives, results, strict=True))
+        takes = [f".{self.style} .b{w} {x}" for w, x in zip(self.takes, parameters, strict=True)]
+        takes += [".param .align 8 .b8 rest[]"] if self.takes_list else []
+        return f"{f'({gives}) ' if gives else ''}{name}({', '.join(takes)})"
+
+    @property
+    def prototype(self) -> str:
+        return f".callprototype {self.signature('_', ['_'] * len(self.gives), ['_'] * len(self.takes))}"
+
+    @property
+    def heading(self) -> str:
+        return f".func {self.signature(self.name, self.results, [f'x{i}' for i in range(len(self.takes))])}"
 
 
 def flat(block: Block) -> str:
@@ -34,8 +58,18 @@ def flat(block: Block) -> str:
 class Writer:
     """Writes statements over a pool of registers. `has_memory` says whether the entry's cells are at hand."""
 
+    #: registers with addresses of cells that an atomic instruction may update, by its state space
+    cells = {"shared": ["%cs"], "global": ["%cg"], "": ["%cg", "%cgs"]}
+    #: how often a call is guarded that returns in a parameter: if it does not happen, what is read there is open
+    guarded_with_parameters = 0.0
+
     def __init__(
-        self, source: random.Random, letters: Alphabet, pool: Pool, functions: list[RandomFunction], has_memory: bool
+        self,
+        source: random.Random,
+        letters: Alphabet | EveryForm,
+        pool: Pool,
+        functions: list[RandomFunction],
+        has_memory: bool,
     ):
         self.source, self.letters, self.pool = source, letters, pool
         self.functions, self.has_memory = list(functions), has_memory
@@ -121,9 +155,8 @@ class Writer:
 
     def atomic(self) -> Statement:
         form = self.letters.choose(self.source, "memory")
-        is_shared = str(form.modifiers.get("ss")).split("::")[0] == "shared"
-        is_generic = form.modifiers.get("ss") is None
-        cell = "%cs" if is_shared else self.source.choice(["%cg", "%cgs"]) if is_generic else "%cg"
+        cells = self.cells[str(form.modifiers.get("ss") or "").split("::")[0]]
+        cell = self.source.choice(cells) if len(cells) > 1 else cells[0]
         return [self.guard(0.2) + self.instruction(form, cell)]
 
     def access(self) -> Statement:
@@ -206,14 +239,28 @@ class Writer:
             parts += [f"{target}:", self.block(depth + 1, loop), f"bra J{n};"]
         return [*parts, f"J{n}:"]
 
-    def call(self) -> Statement:
-        function = self.source.choice(self.functions)
+    def call(self, function: RandomFunction | None = None) -> Statement:
+        function = function or self.source.choice(self.functions)
         given = [self.source.choice(self.pool[w]) for w in function.takes]
-        taken = self.source.choice(self.pool[function.gives])
+        taken: list[str] = []
+        for width in function.gives:
+            taken.append(self.source.choice([r for r in self.pool[width] if r not in taken]))
         if function.style == "reg" or self.source.random() < 0.5:
-            return [f"{self.guard(0.3)}call ({taken}), {function.name}, ({', '.join(given)});"]
-        lines = ["{", f".param .b{function.gives} back;"]
+            return [self.called(function, taken, given)]
+        lines = ["{", *(f".param .b{w} back;" for w in function.gives)]
         lines += [f".param .b{w} g{i};" for i, w in enumerate(function.takes)]
         lines += [f"st.param.b{w} [g{i}], {r};" for i, (w, r) in enumerate(zip(function.takes, given, strict=True))]
-        lines.append(f"call (back), {function.name}, ({', '.join(f'g{i}' for i in range(len(given)))});")
-        return ["\n".join([*lines, f"ld.param.b{function.gives} {taken}, [back];", "}"])]
+        parameters = [f"g{i}" for i in range(len(given))]
+        lines.append(self.called(function, ["back"] * len(taken), parameters, self.guarded_with_parameters))
+        return [
+            "\n".join(
+                [*lines, *(f"ld.param.b{w} {r}, [back];" for w, r in zip(function.gives, taken, strict=True)), "}"]
+            )
+        ]
+
+    def called(self, function: RandomFunction, taken: Sequence[str], given: Sequence[str], guarded: float = 0.3) -> str:
+        """The text of a call, which is `guarded` so often."""
+        guard = self.guard(guarded) if guarded else ""
+        results = f"({', '.join(taken)}), " if taken else ""
+        arguments = f", ({', '.join(given)})" if given else ""
+        return f"{guard}call {results}{function.name}{arguments};"

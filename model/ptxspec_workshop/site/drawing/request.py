@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.forms import registry
 from ptxspec.machine.errors import LaunchError
-from ptxspec.query.fragments import Unsupported
+from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.exact import NoChoice
 from ptxspec_workshop.site.corner_cases import RowError
 

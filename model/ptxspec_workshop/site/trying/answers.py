@@ -13,7 +13,8 @@ from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.forms import Form, registry
 from ptxspec.pages.register import REGISTER, Entry, entries
 from ptxspec.query.evaluate import Chosen, Results, executed
-from ptxspec.query.fragments import SymbolicFragment, Unsupported, read_fragment
+from ptxspec.query.fragments import read_fragment
+from ptxspec.query.outcomes import SymbolicFragment, Unsupported
 from ptxspec.query.texts import labelled, operand_names, taken_as, values_of_texts
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.kinds import Immediate, VectorOf, vector_length

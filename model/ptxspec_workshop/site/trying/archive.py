@@ -43,6 +43,8 @@ _PARTS = (
     "ptxspec/machine/*.py",
     "ptxspec/machine/driver/*.py",
     "ptxspec/query/*.py",
+    "ptxspec/query/paths/__init__.py",
+    "ptxspec/query/paths/arrivals.py",
     "ptxspec/pages/__init__.py",
     "ptxspec/pages/register.py",
     "ptxspec_workshop/__init__.py",
