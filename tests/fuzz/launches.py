@@ -46,6 +46,7 @@ class Launch(NamedTuple):
     limit: int
     rows: np.ndarray
     block_of_bytes: bytes
+    schedule: str
 
     @property
     def threads(self) -> int:
@@ -72,7 +73,8 @@ def _launch(source: random.Random, module: Surroundings) -> Launch:
     mode = source.randint(1, module.hazards) if module.hazards and source.random() < 0.3 else 0
     limit = STEPS if source.random() < 0.97 else source.randint(1, 2000)
     rows = layout.inputs(source.randrange(1 << 32))
-    return Launch(grid, block, cluster, dynamic, mode, limit, rows, source.randbytes(64))
+    schedule = source.choice(["round-robin", "warps"])
+    return Launch(grid, block, cluster, dynamic, mode, limit, rows, source.randbytes(64), schedule)
 
 
 def image(shape: Shape, seed: int) -> Any:
@@ -126,6 +128,7 @@ class Loaded:
             done = self.module.launch(
                 "k", launch.grid, launch.block, [rows, out, launch.block_of_bytes], engine=self.engine, cluster=launch.cluster,
                 dynamic_shared=launch.dynamic, step_limit=launch.limit, printed=printed.append,
+                schedule=launch.schedule,
             )  # fmt: skip
             found["steps"] = done.steps
         except ptxspec.LaunchError as error:
@@ -200,7 +203,8 @@ def _knobs(seed: int) -> Iterator[None]:
 
 
 def _shown(number: int, launch: Launch, one: dict[str, Any], other: dict[str, Any], part: str) -> str:
-    shown = f"launch {number}: grid {launch.grid}, block {launch.block}, cluster {launch.cluster}, mode {launch.mode}, limit {launch.limit}\n"
+    shown = f"launch {number}: grid {launch.grid}, block {launch.block}, cluster {launch.cluster}, mode {launch.mode}, "
+    shown += f"limit {launch.limit}, {launch.schedule}\n"
     a, b = one.get(part), other.get(part)
     if part in ("out",):
         x, y = (np.frombuffer(v, np.uint64).reshape(-1, layout.CELLS) for v in (a, b))
