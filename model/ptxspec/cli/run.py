@@ -75,7 +75,8 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
     default="round-robin",
     show_default=True,
     metavar="round-robin|warps|random:SEED|T,T,…",
-    help="Which thread runs next: in turns, in turns that the threads of a warp have together, drawn before each access to memory, or as listed by --json of another launch.",
+    help="Which thread runs next: in turns, in turns that the threads of a warp have together, drawn before each access to "
+    "memory, or as listed by --json of another launch.",
 )
 @click.option(
     "--counts",

@@ -132,9 +132,10 @@ class Module:
         decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.
 
         `schedule` says which thread runs next: "round-robin", in turns; "warps", in turns that the threads of a warp have
-        together where the kernel allows it, which is several times as fast for many threads; "random:SEED", where a seed chooses a thread before each
-        access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of threads among the
-        resident ones, which are followed instruction for instruction under both engines (spec/machine/schedule.md).
+        together where the kernel allows it, which is several times as fast for many threads; "random:SEED", where a seed chooses
+        a thread before each access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of
+        threads among the resident ones, which are followed instruction for instruction under both engines
+        (spec/machine/schedule.md).
 
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
         bytes that it moved in each state space: `Outcome.counts`.
