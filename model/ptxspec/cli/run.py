@@ -256,7 +256,9 @@ def _schedule(text: str) -> str | list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise Failed(f"--schedule {text}: round-robin, warps, random:SEED, or numbers of threads, as in 0,1,1") from None
+        raise Failed(
+            f"--schedule {text}: round-robin, warps, random:SEED, or numbers of threads, as in 0,1,1"
+        ) from None
 
 
 def _entry(kernels: list[str], name: str | None) -> str:
