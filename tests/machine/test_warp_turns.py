@@ -54,6 +54,9 @@ BODIES = {
     "mad.wide.u32 %rd4, %r9, 4, %rd2; .shared .b32 s[128]; mov.u32 %r10, s; mad.lo.u32 %r11, %r1, 4, %r10; st.shared.u32 [%r11], %r4; bar.sync 0;"
     "and.b32 %r12, %r1, 96; mad.lo.u32 %r12, %r12, 4, %r10; ld.shared.u32 %r13, [%r12]; mad.lo.u32 %r14, %r7, 4, %r12; ld.shared.u32 %r15, [%r14];"
     "xor.b32 %r13, %r13, %r15; add.u32 %r4, %r4, %r13;" + STORE,
+    "a vector into one register": "and.b32 %r5, %r0, 3; mad.wide.u32 %rd2, %r5, 16, %rd0; ld.global.v4.u32 {%r4, %r4, %r4, %r6}, [%rd2]; bar.sync 0;"
+    "sub.u32 %r4, %r4, %r6; setp.lt.u32 %p1, %r0, 16; @%p1 exit;"
+    + STORE,
     "vectors": "mul.wide.u32 %rd2, %r0, 12; mul.wide.u32 %rd4, %r0, 8; add.u64 %rd4, %rd4, %rd0; setp.lt.u32 %p1, %r0, 64; @!%p1 exit;"
     "ld.global.v2.u32 {%r4, %r5}, [%rd4]; add.u32 %r4, %r4, %r5; st.global.v2.u32 [%rd4], {%r5, %r4};",
     "small words": "cvt.u64.u32 %rd2, %r0; add.u64 %rd2, %rd2, %rd0; ld.global.s8 %r4, [%rd2]; mul.wide.u32 %rd3, %r0, 2; add.u64 %rd3, %rd3, %rd0;"

@@ -95,7 +95,7 @@ class LaneFunctions:
         for name, value in results:
             stored = text.emitter.emit(f"zext i1 {value} to i8") if kernel.registers[name].kind == "pred" else value
             text.lines.append(f"  store {stored_type(kernel.registers[name])} {stored}, ptr %o{layout.homes[name]}")
-        written = tuple(name for name, _ in results)
+        written = tuple(dict.fromkeys(name for name, _ in results))  # of equal destinations the last element counts
         assert set(written) <= set(registers_written(op))
         function = LaneFunction(f"@lane{index}{'_finishes' if finishes else ''}", read, special, written)
         self._write(function, text)

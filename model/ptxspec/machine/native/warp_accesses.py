@@ -80,7 +80,7 @@ class WarpAccesses:
             self._load_constant(op, effect, index, space, address, acting, env, registers)
             text.shown = []
             return
-        results = registers_written(op)
+        results = list(dict.fromkeys(registers_written(op)))
         for name in sorted({*registers_read(op, text.kernel), *shown_registers(op, text.kernel), *results}):
             registers.read(name)
         old = {name: registers.read(name) for name in results}
