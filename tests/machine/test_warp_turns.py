@@ -96,6 +96,11 @@ RACES = {
     "a list": "ld.global.u32 %r4, [%rd0]; st.global.u32 [%rd0], %r0; xor.b32 %r4, %r4, %r0; ld.global.u32 %r5, [%rd0]; setp.lt.u32 %p1, %r1, 9; @%p1 bra A;"
     "st.global.u32 [%rd0], %r4; bra B; A: add.u32 %r5, %r5, 100; st.global.u32 [%rd0], %r5; B: ld.global.u32 %r6, [%rd0];"
     "setp.eq.u32 %p2, %r0, 0; @%p2 exit; st.global.u32 [%rd1], %r6;",
+    "two ways back from one branch": WORDS
+    + "mov.u32 %r6, 0; mad.lo.u32 %r7, %r1, 3, 40; bra X; N: shr.u32 %r8, %r4, 3; and.b32 %r8, %r8, 1; setp.eq.u32 %p2, %r8, 0; @%p2 bra W;"
+    "X: add.u32 %r4, %r4, 3; W: mad.lo.u32 %r4, %r4, 5, %r6; add.u32 %r6, %r6, 1; setp.le.u32 %p1, %r6, %r7; @%p1 bra N; mov.u32 %r9, %clock;"
+    "xor.b32 %r4, %r4, %r9;"
+    + STORE,
     "the clock": "mov.u32 %r4, %clock; setp.lt.u32 %p1, %r1, 9; @%p1 bra A; add.u32 %r4, %r4, 1; mov.u32 %r5, %clock; bra B; A: mov.u32 %r5, %clock;"
     "B: mad.lo.u32 %r4, %r4, 1000, %r5;" + STORE,
     "a lock": "L: atom.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra L; ld.global.u32 %r6, [%rd0+4]; add.u32 %r6, %r6, 1;"

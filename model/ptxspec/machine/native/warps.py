@@ -331,7 +331,7 @@ class WarpFunction:
             self.edges.go(near, near_lanes)
             return
         self.edges.part(near, far)
-        self.edges.park(far, far_lanes)
+        self.edges.settle(far, far_lanes)
         was, self.edges.apart = self.edges.apart, True
         self.edges.go(near, near_lanes)
         self.edges.apart = was
