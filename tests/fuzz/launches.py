@@ -17,7 +17,7 @@ import ptxspec
 from ptxspec.literate.finder import install
 from ptxspec.machine.native import code
 from ptxspec_workshop.generate.fuzzing import layout, random_module, statement_kinds
-from ptxspec_workshop.generate.fuzzing.module_statements import Shape, Surroundings
+from ptxspec_workshop.generate.fuzzing.surroundings import Shape, Surroundings
 
 install()
 SCHEDULE: Any = importlib.import_module("ptxspec.spec.machine.schedule")

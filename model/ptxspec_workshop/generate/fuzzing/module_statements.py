@@ -4,56 +4,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-from ptxspec_workshop.generate.fuzzing.alphabet import EveryForm
 from ptxspec_workshop.generate.fuzzing.random_instruction import Pool, instruction
 from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFunction, Statement, Writer, flat
 from ptxspec_workshop.generate.fuzzing.statement_kinds import ENDS, KINDS, PLACES, WARP, WRONG, Kind
+from ptxspec_workshop.generate.fuzzing.surroundings import Shape, Surroundings
 
 #: marks of a kind in a module, at most
 MARKS = 3
 _INDICES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3}
-
-
-class Shape(NamedTuple):
-    """An image of a module: its name, what it is declared as, its geometry, the type of its channels, how many of these, and how
-    it is read."""
-
-    name: str
-    opaque: str
-    geometry: str
-    dtype: str
-    channels: int
-    filter: str = "nearest"
-    normalized: bool = False
-    fractions: bool = False
-
-    @property
-    def result(self) -> str:
-        """The type that lookups have."""
-        if self.fractions or self.dtype.startswith("float"):
-            return "f32"
-        return "u32" if self.dtype.startswith("u") else "s32"
-
-
-class Surroundings:
-    """What the statements of a module refer to. `features` are what modules need not have: `today`, `stack` and the like;
-    statements of `kinds` are there in any case, and others are `among` these."""
-
-    def __init__(self, letters: EveryForm, features: set[str], kinds: Sequence[str], among: Container[str]):
-        self.letters, self.features, self.kinds, self.among = letters, features, kinds, among
-        self.functions: list[RandomFunction] = []
-        #: functions that an indirect call may reach, and whether a table in memory has their addresses
-        self.alike: list[RandomFunction] = []
-        self.has_table = False
-        self.textures: list[Shape] = []
-        self.surfaces: list[Shape] = []
-        self.hazards = 0
-        #: how often statements of a kind were written, ends, and what may break a rule
-        self.written: Counter[str] = Counter()
 
 
 class ModuleWriter(Writer):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from ptxspec_workshop.generate.fuzzing.alphabet import NEWEST, Edition, EveryForm
 from ptxspec_workshop.generate.fuzzing.layout import REGISTERS
-from ptxspec_workshop.generate.fuzzing.module_statements import ModuleWriter, Shape, Surroundings
+from ptxspec_workshop.generate.fuzzing.module_statements import ModuleWriter
 from ptxspec_workshop.generate.fuzzing.random_program import (
     Frame,
     RandomProgram,
@@ -21,6 +21,7 @@ from ptxspec_workshop.generate.fuzzing.random_program import (
 )
 from ptxspec_workshop.generate.fuzzing.random_statements import RandomFunction, flat
 from ptxspec_workshop.generate.fuzzing.statement_kinds import ADDRESSES, KINDS, PLACES, VARIABLES
+from ptxspec_workshop.generate.fuzzing.surroundings import Shape, Surroundings
 
 _POOL = {width: registers[:4] for width, registers in REGISTERS.items()}
 _DECLARED = (
