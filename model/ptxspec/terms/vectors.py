@@ -45,7 +45,8 @@ class VectorEmitter(Emitter):
         needs: set[str],
         choose: Callable[[Any], Any] | None = None,
         stem: str = "v",
-        lanes: int = 32,
+        *,
+        lanes: int,
     ):
         super().__init__(lines, needs, choose, stem)
         self.lanes = lanes

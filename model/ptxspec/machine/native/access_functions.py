@@ -16,7 +16,7 @@ from ptxspec.machine.native.context import OWN
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.native.warp_registers import NUMBERS, WORD, vector_of
+from ptxspec.machine.native.warp_registers import NUMBERS, WORD, of_warp, vector_of
 from ptxspec.terms.core import Bool, Int, truth_variable, variable
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
@@ -25,7 +25,7 @@ from ptxspec.terms.vectors import VectorEmitter
 #: the longest range that is checked as a whole, in bytes: of global memory each byte is looked at
 LONGEST = 4_096
 #: states of bytes that are looked at at once
-STATES = 32
+STATES = LANES
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
 
@@ -157,7 +157,7 @@ class AccessFunctions:
 
     def _begun(self) -> tuple[FunctionText, VectorEmitter, list[str], EmitCheck]:
         """The text of a function, its emitter and its lines; and how a check is written that fails."""
-        text = FunctionText(self.layout, self.needs, VectorEmitter)
+        text = FunctionText(self.layout, self.needs, of_warp)
 
         def check(condition: str, address: str, index: int, why: int | str = OWN) -> None:
             good = text.label("good")

@@ -17,14 +17,11 @@ from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
-from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.native.text import FAILED, FunctionText
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.effects import Fencing, Pause
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
-
-#: what a function gives if its lane broke a rule
-FAILED = -2
 
 
 class LaneFunction(NamedTuple):

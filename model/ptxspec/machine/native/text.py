@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import ptxspec.machine.native.events as events
 from ptxspec import contracts
@@ -15,6 +15,8 @@ from ptxspec.terms.native import Emitter
 
 #: what a turn's code gives where the engine's own data are wrong
 WRONG = -3
+#: what it gives where its thread broke a rule
+FAILED = -2
 #: no block: what is written leads from one to another, or to the outside
 _BETWEEN = Block(0, 0, None, None)
 
@@ -23,7 +25,7 @@ class FunctionText:
     """The lines of one function, the block and the instruction that they have come to, and the ways to form pointers and to
     check."""
 
-    def __init__(self, layout: Layout, needs: set[str], emitter: type[Emitter] = Emitter):
+    def __init__(self, layout: Layout, needs: set[str], emitter: Callable[..., Emitter] = Emitter):
         self.layout, self.program = layout, layout.program
         self.kernel, self.flow = self.program.kernel, self.program.flow
         self.lines: list[str] = []

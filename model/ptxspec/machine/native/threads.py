@@ -23,12 +23,10 @@ from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers, Rows
 from ptxspec.machine.native.stack import Stack
-from ptxspec.machine.native.text import WRONG, FunctionText
+from ptxspec.machine.native.text import FAILED, WRONG, FunctionText
 
 #: how the text names where a register lies
 _HOME = re.compile(rf"{HOME}\d+")
-#: what the code of one thread's turn gives, beside OVER and WRONG, or the block of another piece at which it goes on: it failed
-FAILED = -2
 
 
 class TurnFunction:
@@ -184,6 +182,13 @@ take:
   %is_over = icmp eq i64 %goes_on, {OVER}
   br i1 %is_over, label %after, label %alone"""
 
+#: back to the driver, for a turn that did not end well
+BAD = f"""bad:
+  store i64 %steps1, ptr %steps_at
+  %failed = icmp eq i64 %outcome, {FAILED}
+  %code = select i1 %failed, i64 {FAULT}, i64 {BROKEN}
+  ret i64 %code"""
+
 #: the end of a turn: the next thread's, or back to the driver
 _AFTER = f"""  %took = load i64, ptr %turn
   %steps1 = add i64 %steps, %took
@@ -199,11 +204,7 @@ done:
   store i64 %steps1, ptr %steps_at
   store i64 %k1, ptr %taken_at
   ret i64 0
-bad:
-  store i64 %steps1, ptr %steps_at
-  %failed = icmp eq i64 %outcome, {FAILED}
-  %code = select i1 %failed, i64 {FAULT}, i64 {BROKEN}
-  ret i64 %code"""
+{BAD}"""
 
 #: calls of the piece that has all blocks, and of that one of several which has the block %at
 OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %thread, i64 %begin, i64 %steps, ptr %turn)"

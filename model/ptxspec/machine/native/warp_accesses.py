@@ -9,13 +9,14 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import registers_read, registers_written
+from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage
 from ptxspec.machine.native.accesses import ADDRESS, Accesses
 from ptxspec.machine.native.context import llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.native.warp_registers import WORD
+from ptxspec.machine.native.warp_registers import WORD, Attempt
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
@@ -43,17 +44,14 @@ class WarpAccesses:
     ) -> bool:
         """Let lanes load or store, and registers have what they get; whether that could be written. `apart` says whether
         lanes are elsewhere, and `by_lanes` has the instruction done lane by lane."""
-        text, e = self.text, self.emitter
         space = op.space or effect.space
         if effect.holds is not None or not 8 <= effect.type.width <= 64 or _of_threads(space):
             return False
-        before = len(text.lines), e.known(), dict(registers.current), set(registers.changed), len(text.faults)
+        attempt = Attempt(self.text, registers)
         try:
             self._write(op, effect, index, space, acting, registers, apart, by_lanes)
         except NoVectors:
-            del text.lines[before[0] :], text.faults[before[4] :]
-            e.go_back(before[1])
-            registers.current, registers.changed = before[2], before[3]
+            attempt.undo()
             return False
         return True
 
@@ -196,6 +194,5 @@ class WarpAccesses:
 
 def _of_threads(space: str) -> bool:
     """Whether each thread has memory of its own in a space."""
-    page = contracts.state_spaces
     name = contracts.access.unnumbered(space)
-    return name in page.SPACES and page.SPACES[name].shared_by == page.THREAD
+    return name in contracts.state_spaces.SPACES and is_of_threads(name)

@@ -68,10 +68,7 @@ class WarpEdges:
         ends = self.ends_turn(target)
         if ends is not FALSE:
             over, on = text.label("over"), text.label("on")
-            taken = self.emitter.fresh()
-            lines.append(f"  {taken} = load i64, ptr %taken")
-            is_over = Lowering(self.emitter, {"%taken": taken, "%most": "%turn_length"}).truth(ends)
-            lines.append(f"  br i1 {is_over}, label %{over}, label %{on}\n{over}:")
+            lines.append(f"  br i1 {self._is_over(ends)}, label %{over}, label %{on}\n{over}:")
             known = self.emitter.known()
             self.spill(self.layout.live[target], lanes)
             self.leave(target, lanes)
@@ -94,6 +91,13 @@ class WarpEdges:
     def ends_turn(self, to: int) -> Bool:
         page = contracts.schedule
         return truth(page.ends_turn(integer(self.text.number), integer(to), False, TAKEN, MOST))
+
+    def _is_over(self, ends: Bool) -> str:
+        """Whether a turn that has had so many instructions by now is over."""
+        taken = self.emitter.fresh()
+        self.text.lines.append(f"  {taken} = load i64, ptr %taken")
+        over: str = Lowering(self.emitter, {"%taken": taken, "%most": "%turn_length"}).truth(ends)
+        return over
 
     def park(self, target: int, lanes: str) -> None:
         """Let lanes stand at a block until it is their turn within the turn."""
@@ -207,10 +211,8 @@ class WarpEdges:
         ends = TRUE if target is None else self.ends_turn(target)
         if ends is not TRUE:
             assert target is not None
-            taken, over, stays = e.fresh(), text.label("over"), text.label("stays")
-            text.lines.append(f"  {taken} = load i64, ptr %taken")
-            is_over = Lowering(e, {"%taken": taken, "%most": "%turn_length"}).truth(ends)
-            text.lines.append(f"  br i1 {is_over}, label %{over}, label %{stays}")
+            over, stays = text.label("over"), text.label("stays")
+            text.lines.append(f"  br i1 {self._is_over(ends)}, label %{over}, label %{stays}")
             text.begin(stays)
             self.park(target, lanes)
             text.lines.append(f"  br label %{on}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 from ptxspec import contracts
@@ -13,6 +14,7 @@ from ptxspec.machine.flow import sources as flow_sources
 from ptxspec.machine.native.context import bits_of, llvm_type
 from ptxspec.machine.native.lane_functions import stored_type
 from ptxspec.machine.native.layout import HOME, Layout
+from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.special import INDEX, meaning, variables_of
 from ptxspec.terms.effects import Load, Store
@@ -25,10 +27,33 @@ from ptxspec.terms.vectors import Shape, VectorEmitter
 FAR = "%far"
 WORD, TRUTHS, NUMBERS = f"i{LANES}", f"<{LANES} x i1>", f"<{LANES} x i32>"
 
+#: the emitter of a function of a warp
+of_warp = partial(VectorEmitter, lanes=LANES)
+
 
 def vector_of(element: str) -> str:
     """The LLVM type of a vector that has an element for each lane."""
     return f"<{LANES} x {element}>"
+
+
+class Attempt:
+    """What text and registers are before something is written that may turn out not to be done in vectors."""
+
+    def __init__(self, text: FunctionText, registers: Registers):
+        self._text, self._registers = text, registers
+        self._lines, self._faults, self._known = len(text.lines), len(text.faults), text.emitter.known()
+        self._current, self._changed = dict(registers.current), set(registers.changed)
+
+    def undo(self) -> None:
+        """Let it be as if nothing had been written."""
+        text = self._text
+        del text.lines[self._lines :], text.faults[self._faults :]
+        text.emitter.go_back(self._known)
+        self.restore()
+
+    def restore(self) -> None:
+        """Let the registers hold what they did; what has been written stays."""
+        self._registers.current, self._registers.changed = self._current, self._changed
 
 
 class WarpRows:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.machine import hosts
-from ptxspec.machine.driver.codes import BROKEN, FAULT
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.native.context import field_at, field_text
 from ptxspec.machine.native.head import Head
-from ptxspec.machine.native.lane_functions import FAILED
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import OVER
 from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.native.threads import BAD
 from ptxspec.machine.native.warp_registers import NUMBERS, TRUTHS, WORD, vector_of
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
@@ -216,9 +215,5 @@ done:
   store i64 %steps1, ptr %steps_at
   store i64 %behind, ptr %taken_at
   ret i64 0
-bad:
-  store i64 %steps1, ptr %steps_at
-  %failed = icmp eq i64 %outcome, {FAILED}
-  %code = select i1 %failed, i64 {FAULT}, i64 {BROKEN}
-  ret i64 %code
+{BAD}
 }}"""

@@ -19,15 +19,26 @@ from ptxspec.machine.flow import ending, successors
 from ptxspec.machine.native.context import bits_of, field_at, llvm_type
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import ComputationEmitter
-from ptxspec.machine.native.lane_functions import FAILED, LaneFunctions, stored_type
+from ptxspec.machine.native.lane_functions import LaneFunctions, stored_type
 from ptxspec.machine.native.layout import HOME, Layout
 from ptxspec.machine.native.narrow import OVER
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import IN_ROWS, Registers
-from ptxspec.machine.native.text import FunctionText
+from ptxspec.machine.native.text import FAILED, FunctionText
 from ptxspec.machine.native.warp_accesses import WarpAccesses
 from ptxspec.machine.native.warp_edges import NONE, WarpEdges
-from ptxspec.machine.native.warp_registers import FAR, NUMBERS, TRUTHS, WORD, WarpHomes, WarpRows, constants, vector_of
+from ptxspec.machine.native.warp_registers import (
+    FAR,
+    NUMBERS,
+    TRUTHS,
+    WORD,
+    Attempt,
+    WarpHomes,
+    WarpRows,
+    constants,
+    of_warp,
+    vector_of,
+)
 from ptxspec.machine.native.warp_turns import enqueue_text, wait_text
 from ptxspec.machine.program import arrival_operands, constant_arrival
 from ptxspec.terms.actions import lane_words
@@ -65,7 +76,7 @@ class WarpFunction:
 
     def __init__(self, layout: Layout, needs: set[str]):
         self.layout, self.needs = layout, needs
-        text = self.text = FunctionText(layout, needs, VectorEmitter)
+        text = self.text = FunctionText(layout, needs, of_warp)
         self.emitter = cast(VectorEmitter, text.emitter)
         self.kernel, self.flow = text.kernel, text.flow
         constant = constants(layout)
@@ -203,14 +214,11 @@ class WarpFunction:
 
     def _compute(self, op: Op, index: int) -> None:
         """An instruction that only computes: in vectors if that can be, else lane by lane."""
-        e, lines = self.emitter, self.text.lines
-        before = len(lines), e.known(), dict(self.registers.current), set(self.registers.changed)
+        attempt = Attempt(self.text, self.registers)
         try:
             self.computing.write(op)
         except NoVectors:
-            del lines[before[0] :]
-            e.go_back(before[1])
-            self.registers.current, self.registers.changed = before[2], before[3]
+            attempt.undo()
             self._by_lanes(index, self._acting(op))
 
     def _acting(self, op: Op) -> str:
@@ -368,7 +376,7 @@ class WarpFunction:
         text, e, landing, page = self.text, self.emitter, self.text.block.taken, contracts.schedule
         assert landing is not None
         behind = self.flow.blocks[landing]
-        before = len(text.lines), e.known(), dict(self.registers.current), set(self.registers.changed)
+        attempt = Attempt(text, self.registers)
         number, block, live_out = text.number, text.block, text.live_out
         try:
             lowering = Lowering(e, self.operands.environment(op))
@@ -396,16 +404,14 @@ class WarpFunction:
             for name, result in self.operands.results(op, Lowering(e, env)):
                 self.registers.set(name, result)
         except NoVectors:
-            del text.lines[before[0] :]
-            e.go_back(before[1])
-            self.registers.current, self.registers.changed = before[2], before[3]
+            attempt.undo()
             return
         text.number, text.block = landing, behind
         text.live_out = set().union(*[self.layout.live[s] for s in successors(behind)])
         self._keep_registers()
         self.edges.go(behind.next, acting)
         text.number, text.block, text.live_out = number, block, live_out
-        self.registers.current, self.registers.changed = before[2], before[3]
+        attempt.restore()
         text.begin(wait)
         e.go_back(known)
 
