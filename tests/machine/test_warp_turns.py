@@ -14,6 +14,8 @@ from launching import ENGINES, arguments, both, fault, kernel
 import ptxspec
 from ptxspec import contracts
 from ptxspec.machine import hosts
+from ptxspec.terms.core import integer
+from ptxspec.terms.vocabulary import FALSE, TRUE
 
 SCHEDULE = importlib.import_module("ptxspec.spec.machine.schedule")
 #: a word for each thread, of which some are negative, some are NaNs as floating-point numbers
@@ -225,6 +227,23 @@ def test_what_is_executed_thread_by_thread() -> None:
         ptxspec.load(counter).launch("k", 1, 96, [out], schedule=schedule)
         results[schedule] = out.tobytes()
     assert results["warps"] != results["round-robin"]
+
+
+def test_who_has_a_turn_together_and_who_need_not_wait() -> None:
+    page = contracts.schedule
+    assert page.joins(3, 5, 3, 6) and page.joins(3, 5, 3, 31)
+    assert not any((page.joins(3, 5, 3, 5), page.joins(3, 5, 3, 4), page.joins(3, 31, 4, 32)))
+    every, half = integer(0xFFFFFFFF), integer(0xFFFF)
+    assert page.goes_on_at_once(every, every, False, 1) is TRUE
+    assert page.goes_on_at_once(every, None, True, 1) is TRUE and page.goes_on_at_once(every, half, True, 1) is TRUE
+    for lanes, mask, aligned, warps in (
+        (half, half, False, 1),
+        (half, None, True, 1),
+        (every, half, False, 1),
+        (every, None, False, 1),
+    ):
+        assert page.goes_on_at_once(lanes, mask, aligned, warps) is FALSE
+    assert page.goes_on_at_once(every, every, True, 4) is FALSE
 
 
 def test_every_access_to_the_hosts_arrays_is_checked() -> None:
