@@ -36,6 +36,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_mypy_sees_the_pages_that_the_model_takes_names_from(tmp_path: Path) -> None:
     """Nothing is wrong in the model and on the pages, and all that is planted is found."""
     pytest.importorskip("mypy", reason="NO MYPY: that pages have what the model takes, with its types, was NOT tested")

@@ -77,6 +77,7 @@ def test_a_page_that_is_right(checkout: Path) -> None:
     assert "all answered by a GPU" in output
 
 
+@pytest.mark.slow
 def test_a_wrong_definition_with_a_complaint_of_a_linter(checkout: Path) -> None:
     """Its examples, recorded answers and identities do not hold either."""
     with changed(

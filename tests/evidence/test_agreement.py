@@ -39,7 +39,17 @@ def pure_forms(opcode: str) -> list[Form]:
     return [f for f in ptxspec.forms(opcode) if signatures.pure(f)]
 
 
-@pytest.mark.parametrize("opcode", sorted(registry().opcodes))
+#: opcodes with as many forms take most of the time
+MANY_FORMS = 140
+
+
+def opcodes() -> list[Any]:
+    """All opcodes; those with many forms among the slow tests."""
+    marks = {True: pytest.mark.slow, False: ()}
+    return [pytest.param(o, marks=marks[len(ptxspec.forms(o)) >= MANY_FORMS]) for o in sorted(registry().opcodes)]
+
+
+@pytest.mark.parametrize("opcode", opcodes())
 def test_every_form_stands_up(opcode: str) -> None:
     """What the ledger says of each form: the interpretations agree, or both engines do; NVIDIA's assembler accepts it; and the
     definitions give what a GPU answered, on every row of its record."""

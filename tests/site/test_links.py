@@ -18,6 +18,7 @@ def one_of_each(found: list[str]) -> dict[str, str]:
     return {one.split(": ", 1)[1].lstrip("./"): one for one in reversed(found)}
 
 
+@pytest.mark.slow
 def test_links_lead_somewhere(tmp_path: Path) -> None:
     """All of them, if `make site` has left a site of today; else those between pages of a sample."""
     site = sample_site(tmp_path)
