@@ -3,6 +3,7 @@
 module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
 module = ptxspec.link([text, …])       several that use one another's names
 module.launch("kernel", grid, block, args)
+module.prepared("kernel", grid, block).launch(args)       many times
 memory = ptxspec.Memory()              memory that launches share, with pointers into it
 module.bind("tex", ptxspec.Texture(texels, filter="linear"))
 ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.events import EventKind
     from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Outcome
-    from ptxspec.machine.module import Module
+    from ptxspec.machine.launch_plan import Outcome
+    from ptxspec.machine.module import LaunchKeywords, Module, PreparedLaunch
     from ptxspec.machine.observing import Event, ObservedInstruction, ObservedLaunch, Observer, Trace
     from ptxspec.machine.owned import Memory
     from ptxspec.machine.pointers import Pointer
@@ -78,10 +79,12 @@ _PLACES = {
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
     "Memory": "ptxspec.machine.owned",
+    "LaunchKeywords": "ptxspec.machine.module",
     "Module": "ptxspec.machine.module",
+    "PreparedLaunch": "ptxspec.machine.module",
     "Count": "ptxspec.machine.counting",
     "Counts": "ptxspec.machine.counting",
-    "Outcome": "ptxspec.machine.launch",
+    "Outcome": "ptxspec.machine.launch_plan",
     "EventKind": "ptxspec.machine.events",
     "Event": "ptxspec.machine.observing",
     "ObservedInstruction": "ptxspec.machine.observing",
@@ -157,6 +160,7 @@ __all__ = [
     "GapError",
     "Geometry",
     "LaunchError",
+    "LaunchKeywords",
     "Layout",
     "Memory",
     "Module",
@@ -168,6 +172,7 @@ __all__ = [
     "OpenChoice",
     "Outcome",
     "Pointer",
+    "PreparedLaunch",
     "PtxError",
     "ReadMode",
     "Relation",

@@ -152,15 +152,15 @@ def test_what_reaches_beyond_is_reported(engine: Engine) -> None:
 def test_addresses_are_handed_out_again() -> None:
     """What launches have had is free for the next; what has no room in one is refused."""
     space = AddressSpace(0, 32)
-    first = space.allocate("a", 3 << 30, True)
+    first = space.place("a", 3 << 30)
     with pytest.raises(ValueError, match="b: addresses of 32 bits end before its 1,073,741,824 bytes do"):
-        space.allocate("b", 1 << 30, True)
+        space.place("b", 1 << 30)
     space.begin()
-    assert space.allocate("c", 1 << 30, True).base == first.base
+    assert space.place("c", 1 << 30) == first
     wide = AddressSpace(0)
-    first = wide.allocate("a", 3 << 30, True)
+    first = wide.place("a", 3 << 30)
     wide.begin()
-    assert wide.allocate("b", 3 << 30, True).base > first.base
+    assert wide.place("b", 3 << 30) > first
     text = KERNEL.format(size="", bits=32, body="ld.global.u32 c, [a]; add.u32 c, c, 1; st.global.u32 [b], c;")
     module = ptxspec.load(text)
     for _ in range(3):

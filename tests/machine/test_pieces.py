@@ -143,9 +143,7 @@ def test_a_resident_thread_takes_no_more_than_is_said(source: str, monkeypatch: 
 
     def measured(self: native.NativeRun, compiled: Any, program: Any, *rest: Any) -> None:
         plain(self, compiled, program, *rest)
-        own = {
-            n: a for n, a in self.arrays.items() if n not in ("arena", "shadow", "const", "param", "shared", "banks")
-        }
+        own = {n: a for n, a in self.arrays.items() if n not in ("const", "param", "shared", "banks")}
         fixed = sum(a.nbytes for n, a in own.items() if n == "tile") + 16_384
         seen.append((sum(a.nbytes for a in own.values()) - fixed, state_bytes(program) * compiled.layout.capacity))
 

@@ -46,6 +46,9 @@ ENDED = program("""
 """)
 FREED = program("stacksave.u64 %a; alloca.u64 %b, 8; stackrestore.u64 %a; ld.local.u32 %r5, [%b];")
 ALLOCATED = program("alloca.u64 %b, 8; st.local.u32 [%b], 4; ld.local.u32 %r5, [%b];")
+HEAP = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
+GIVEN_BACK = program("{ .reg .u64 p; call (p), malloc, (8); call free, (p); ld.u32 %r5, [p]; }", module=HEAP)
+ALLOCATED_GLOBALLY = program("{ .reg .u64 p; call (p), malloc, (8); st.u32 [p], 4; ld.u32 %r5, [p]; }", module=HEAP)
 CONSTANT = program("cvta.const.u64 %a, c; st.u32 [%a], 4; ld.u32 %r5, [%a];", module=".const .b32 c = 3;")
 GENERIC = program("cvta.shared.u64 %a, s; st.shared.u32 [s+4], 6; ld.u32 %r5, [%a+4];")
 GENERIC_LOCAL = program("cvta.local.u64 %a, l; st.local.u32 [l], 6; ld.u32 %r5, [%a];")
@@ -85,10 +88,10 @@ FAULTS = {
     "any space will do": Fault("may_lie", lambda right: lambda space, into: True, ELSEWHERE),
     "no space will do": Fault("may_lie", lambda right: lambda space, into: not into, ATOMIC),
     "the first space alone": Fault("may_lie", lambda right: lambda space, into: not into or space == into[0], ATOMIC),
-    "what may be read may be written": Fault(
-        "permitted", lambda right: lambda states, size, write: right(states, size, False), FIXED, {"fixed": True}),
-    "nothing is written": Fault("permitted", lambda right: lambda states, size, write: right(states, size, write) if not write
-        else nobody(right)(states, size, write), GENERIC_GLOBAL),
+    "nothing is written": Fault(
+        "reachable", lambda right: lambda size, writable, write: right(size, writable and not write, write), GENERIC_GLOBAL),
+    "what was freed is in the heap": Fault("alive", lambda right: lambda states, size: states == states, GIVEN_BACK),
+    "nothing is in the heap": Fault("alive", nobody, ALLOCATED_GLOBALLY),
     "one local memory": Fault("part", lambda right: lambda which, apart: right(which & 0, apart), OWN_LOCAL, {"block": 4}),
     "one shared memory": Fault("part", lambda right: lambda which, apart: right(which & 0, apart), OTHER, PAIR),
     "no part has an owner": Fault("has_owner", nobody, OTHER, PAIR),
@@ -115,9 +118,9 @@ FAULTS = {
         "st.shared.u32 [s], 4; ld.shared.u32 %r5, [s];")),
     "the parts of a cluster": Fault("place_in_part", lambda right: lambda address: right(address) ^ 4, OTHER, PAIR),
     "which part": Fault("part_of", lambda right: lambda address: right(address) & 0, OTHER, PAIR),
-    "states of a copy's source": Fault("is_readable", lambda right: lambda state: nobody(right)(state),
-        program("and.b64 %a, %rd0, -16; mov.u32 %r6, s; cp.async.ca.shared.global [%r6], [%a], 4; cp.async.wait_all;"
-                "ld.shared.u32 %r5, [s];")),
+    "states of a copy's source": Fault("is_alive", lambda right: lambda state: nobody(right)(state),
+        program("{ .reg .u64 p; call (p), malloc, (64); st.u32 [p+12], 9; mov.u32 %r6, s;"
+                "cp.async.ca.shared.global [%r6], [p+12], 4; cp.async.wait_all; } ld.shared.u32 %r5, [s];", module=HEAP)),
 }  # fmt: skip
 
 
@@ -125,12 +128,9 @@ def found(fault: Fault) -> list[Any]:
     """What the program leaves, or the rule that it breaks, under each engine."""
     results: list[Any] = []
     for engine in ENGINES:
-        out, fixed = np.full(64, 7, np.uint32), np.full(64, 1, np.uint32)
-        fixed.flags.writeable = False
-        how = {name: value for name, value in fault.how.items() if name != "fixed"}
-        args = [out, fixed] if "fixed" in fault.how else [out]
+        out = np.full(64, 7, np.uint32)
         try:
-            ptxspec.load(fault.source).launch("k", args=args, engine=engine, **how)
+            ptxspec.load(fault.source).launch("k", args=[out], engine=engine, **fault.how)
             results.append(out.tolist())
         except ptxspec.LaunchError as error:
             results.append(error.rule)
@@ -146,6 +146,24 @@ def test_a_fault_on_the_page_is_a_fault_of_both_engines(name: str, monkeypatch: 
     monkeypatch.undo()
     assert before[0] == before[1] != after[0] == after[1]
     assert found(fault) == before
+
+
+def test_the_page_decides_who_may_write_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the page let kernels write read-only arrays, compiled code would, and the exact engine but for NumPy."""
+    page = finder.load("ptxspec.spec.machine.access")
+    out, fixed = np.zeros(64, np.uint32), np.ones(64, np.uint32)
+    fixed.flags.writeable = False
+    for engine in ENGINES:
+        with pytest.raises(
+            ptxspec.LaunchError, match=r"a store to argument 1 \(fixed\) \(256 bytes\), which is read-only"
+        ):
+            ptxspec.load(FIXED).launch("k", args=[out, fixed], engine=engine)
+    right = page.reachable
+    monkeypatch.setattr(page, "reachable", lambda size, writable, write: right(size, writable, False))
+    ptxspec.load(FIXED).launch("k", args=[out, fixed])
+    assert fixed[0] == 5
+    with pytest.raises((TypeError, ValueError), match="read-only"):
+        ptxspec.load(FIXED).launch("k", args=[out, fixed], engine="exact")
 
 
 NOWHERE = "ld.global.u32 d, [p+4096];"

@@ -60,7 +60,9 @@ LABORIOUS = ("floating-point", "floating-refutations", "refutations")
 
 
 @pytest.mark.parametrize(
-    "claim", [pytest.param(c, marks=pytest.mark.slow if Path(c.path).stem in LABORIOUS else ()) for c in CLAIMS], ids=name
+    "claim",
+    [pytest.param(c, marks=pytest.mark.slow if Path(c.path).stem in LABORIOUS else ()) for c in CLAIMS],
+    ids=name,
 )
 def test_verdict_is_as_stated(claim: Identity) -> None:
     """`make proofs` keeps its verdicts, which are as good until a definition or the machinery changes."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ptxspec
-from ptxspec.machine.launch import Outcome
+from ptxspec.machine.launch_plan import Outcome
 from ptxspec.machine.module import Module
 
 

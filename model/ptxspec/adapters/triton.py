@@ -18,7 +18,7 @@ import numpy as np
 
 import ptxspec
 from ptxspec.base.files import write_whole
-from ptxspec.machine.launch import Outcome
+from ptxspec.machine.launch_plan import Outcome
 from ptxspec.machine.module import Module
 
 #: the hints that a parameter's type may have in a signature: its value is a multiple of 16, or is 1

@@ -25,7 +25,7 @@ from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, enqueue
 from ptxspec.machine.driver.warp_collectives import warp_of
-from ptxspec.machine.engine import ThreadFault
+from ptxspec.machine.engine import PreparedProgram, ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
 from ptxspec.machine.flow import Block
@@ -263,6 +263,9 @@ class ExactRun:
     def give(self, name: str, values: Sequence[int]) -> None:
         """Let the first elements of an array have these values."""
         getattr(self.machine, name)[: len(values)] = values
+
+    def restart(self, prepared: PreparedProgram, extents: Extents) -> bool:
+        return False
 
     def run(self) -> int:
         """Run until the host is needed; why, as the driver says it."""

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
+import numpy as np
+
 from ptxspec import contracts
+from ptxspec.machine.arrays import untouched
+from ptxspec.machine.blocks import BlockKind, GlobalBlock
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 
 class Heap(NamedTuple):
-    """Which pieces there are. `base` is the first address, `live` and `gone` are sizes by address, of pieces that are there and
-    of those that were; what comes after `end` has not been handed out yet."""
+    """Which pieces there are, and their bytes. `base` is the first address, `live` and `gone` are sizes by address, of pieces
+    that are there and of those that were; what comes after `end` has not been handed out yet."""
 
     base: int
-    size: int
+    data: np.ndarray
     live: dict[int, int]
     gone: dict[int, int]
     end: list[int]
 
     def copy(self) -> Heap:
-        return Heap(self.base, self.size, dict(self.live), dict(self.gone), list(self.end))
+        """The same pieces, and the very bytes."""
+        return Heap(self.base, self.data, dict(self.live), dict(self.gone), list(self.end))
+
+    def block(self) -> GlobalBlock:
+        return GlobalBlock(self.base, "the heap", self.data, True, BlockKind.HEAP)
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes more, 0 if there is no room."""
         page = contracts.system_functions
         at = self.end[0]
-        if page.has_room(at, size, self.base + self.size):
+        if page.has_room(at, size, self.base + len(self.data)):
             self.end[0] = page.next_piece(at, size)
         else:
             at = next((a for a, known in self.gone.items() if page.fits_into(size, known)), 0)
@@ -46,6 +56,11 @@ class Heap(NamedTuple):
         return next((a for a, size in self.gone.items() if a <= address < a + max(size, 1)), None)
 
 
+def needs_heap(declared: Collection[str]) -> bool:
+    """Whether a module that declares these functions has a heap."""
+    return any(function.uses_heap for name, function in SYSTEM_FUNCTIONS.items() if name in declared)
+
+
 def new_heap(base: int) -> Heap:
     page = contracts.system_functions
-    return Heap(base, page.HEAP, {}, {}, [page.next_piece(base, 0)])
+    return Heap(base, untouched(page.HEAP), {}, {}, [page.next_piece(base, 0)])

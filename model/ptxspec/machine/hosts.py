@@ -31,13 +31,13 @@ PARTS = {name: SPACES[name] for name in _spaces.in_parts()}
 COUNTERS = ("count_entries", "count_active", "count_moved")
 #: the arrays of a launch that only instructions touch; the driver's are those of its machine
 OF_INSTRUCTIONS = (
-    "registers", "special", "arena", "shadow", *SPACES.values(), "alive", "stack", "request", "answer", "banks", "slot_of",
-    "tile", "owned", *COUNTERS, "events",
+    "registers", "special", "heap_states", *SPACES.values(), "alive", "stack", "request", "answer", "banks", "slot_of",
+    "tile", "global_blocks", "last_blocks", *COUNTERS, "events",
 )  # fmt: skip
 #: what compiled code touches beside the driver's arrays, by the names of errors
 ARRAYS = (
     *OF_INSTRUCTIONS, "a bank of constants", "what an image is asked", "its answers", "an image", "what is written of an image",
-    "a piece of the caller's",
+    "a block of global memory",
 )  # fmt: skip
 #: what compiled code takes from data that are its own, and checks in any case
 CONTROL = ("the depth of the stack", "the block to return to", "the frame", "the end of the stack")

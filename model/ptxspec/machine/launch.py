@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import sys
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
@@ -19,53 +19,28 @@ from ptxspec.language.checked import Checked, InitialPointer, Kernel, Op
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.call_graph import gaps_reached, stack_moves
-from ptxspec.machine.counting import CountCollector, Counts
-from ptxspec.machine.driver import codes
+from ptxspec.machine.blocks import BlockKind, Blocks, BlockTable, GlobalBlock, UndoLog
+from ptxspec.machine.call_graph import gaps_reached
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
-from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.events import EventKind, ObservedEvents
 from ptxspec.machine.exact_engine import BlockObserver, EndObserver, ExactEngine
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.heap import Heap, new_heap
-from ptxspec.machine.host import Host, open_result
+from ptxspec.machine.heap import Heap, needs_heap, new_heap
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
-from ptxspec.machine.imaging import ImageUnit
+from ptxspec.machine.launch_plan import IMAGES, LaunchPlan, LaunchSettings, Outcome
 from ptxspec.machine.limits import LaunchLimits, Progress
-from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
-from ptxspec.machine.memory import AddressSpace, LaunchMemory
+from ptxspec.machine.marshalling import PassedArray, bytes_of, host_span, in_order
+from ptxspec.machine.memory import PADDING, AddressSpace, padded
 from ptxspec.machine.owned import Memory as OwnedMemory
-from ptxspec.machine.owned import Owned, held
+from ptxspec.machine.owned import ReachedMemory, held
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
-from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
-from ptxspec.machine.workers import CtaShare, together
-from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
     from ptxspec.machine.observing import Observer
-
-#: what the host makes of arrays for textures, samplers and surfaces
-IMAGES = tuple(OPAQUE_TYPES)
-
-
-class Outcome(NamedTuple):
-    """The result of a launch. `steps` is the number of thread-instructions executed: an instruction that a warp of 32 threads
-    executes counts 32 times. `schedule` has the choices of a launch that chose whose turn it was, to be followed by another
-    one; else None. `counts` has what the instructions did, if the launch counted that.
-
-    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
-    >>> ptxspec.load(text).launch("nothing", block=32).steps
-    32
-    """
-
-    steps: int
-    schedule: tuple[int, ...] | None = None
-    counts: Counts | None = None
 
 
 class LaunchShape(NamedTuple):
@@ -93,31 +68,25 @@ class LaunchOptions(NamedTuple):
     engine: Any
     profile: str | Profile
     workers: Any
-    printed: Callable[[str], object] | None
-    memories: Sequence[OwnedMemory]
     seed: int | None
     copies: Any
     contract: Any
     schedule: Any
     counts: bool
+    printed: Callable[[str], object] | None = None
     observers: Sequence[Observer] = ()
 
 
-class LaunchSettings(NamedTuple):
-    """The options of a launch, checked: the engine, the profile, how many threads of the host there may be, where texts go, when
-    pieces of asynchronous operations land, and whether products and sums are contracted."""
+class RequestedLaunch(NamedTuple):
+    """What a caller wants of a launch, but for its arguments."""
 
-    engine: str
-    profile: Profile
-    workers: int
-    printed: Callable[[str], object]
-    owned: Owned | None
-    fresh: Fresh | None
-    copies: options.Copies
-    contracts_all: bool
-    schedule: TurnSchedule
-    observers: Sequence[Observer]
-    observed: ObservedEvents
+    shape: LaunchShape
+    bounds: LaunchBounds
+    options: LaunchOptions
+
+
+#: plans that are kept, at most
+_PLANS = 16
 
 
 class Launches:
@@ -129,20 +98,30 @@ class Launches:
         self._data = {
             name: self._image(name) for name, space in contracts.state_spaces.SPACES.items() if space.initialized
         }
+        self._variables = self._data[contracts.state_spaces.OF_BUFFERS]
         page = contracts.banks
-        empty = np.zeros(0, np.uint8)
-        self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
-        self._heap = self._make_heap()
-        self._space = AddressSpace(len(self._data[contracts.state_spaces.OF_BUFFERS]), self.checked.address_size)
+        #: how often a bank of constants was filled: each time it is another array
+        self.fills = 0
+        #: what the spaces hold that no thread writes, with room behind it
+        self.constants = {n: padded(data) for n, data in self._data.items() if data is not self._variables}
+        self._data |= {name: data[:-PADDING] for name, data in self.constants.items()}
+        for space in (page.space_of(n) for n in range(page.BANKS) if n != page.FIRST):
+            self._fill(space, b"")
+        self.heap = self._make_heap()
+        end = len(self._variables)
+        if self.heap is not None:
+            end = contracts.memory_rules.heap_begins(end) + len(self.heap.data)
+        self.space, self._log = AddressSpace(end, self.checked.address_size), UndoLog()
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool, bool, ObservedEvents, bool], KernelProgram] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, ObservedEvents, bool], KernelProgram] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
         self._floats: dict[str, dict[str, dict[int, Op]]] = {}
         self._bound: dict[str, Any] = {}
+        self._plans: OrderedDict[tuple[Any, ...], LaunchPlan] = OrderedDict()
 
     def _refuse_gaps(self, name: str) -> None:
         """Raise GapError if an entry may come to an instruction that no page describes."""
@@ -153,19 +132,15 @@ class Launches:
             raise GapError(gaps[:MOST_ERRORS], max(0, len(gaps) - MOST_ERRORS))
 
     def _make_heap(self) -> Heap | None:
-        """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
-        if not any(f.uses_heap for name, f in SYSTEM_FUNCTIONS.items() if name in self.checked.signatures):
+        """The heap, if a function is declared that needs one: it follows the module's variables after a gap."""
+        if not needs_heap(self.checked.signatures):
             return None
-        start = contracts.memory_rules.heap_begins(len(self._data[contracts.state_spaces.OF_BUFFERS]))
-        heap = new_heap(contracts.generic_addressing.GLOBAL_BASE + start)
-        self._data[contracts.state_spaces.OF_BUFFERS] = self._image(
-            contracts.state_spaces.OF_BUFFERS, start + heap.size
-        )
-        return heap
+        start = contracts.memory_rules.heap_begins(len(self._variables))
+        return new_heap(contracts.generic_addressing.GLOBAL_BASE + start)
 
-    def _image(self, space: str, size: int | None = None) -> np.ndarray:
+    def _image(self, space: str) -> np.ndarray:
         """What a state space begins as. The host gives memory only for the parts that are not zero."""
-        image = np.zeros(self.checked.sizes[space] if size is None else size, np.uint8)
+        image = np.zeros(self.checked.sizes[space], np.uint8)
         addresses = function_addresses(self.checked)
         for place in self.checked.places.values():
             if place.space == space and place.initial:
@@ -195,7 +170,7 @@ class Launches:
         _check_kind(name, place.opaque, thing)
         self._bound[name] = thing
 
-    def _images(self, kernel: Kernel, args: Sequence[Any]) -> tuple[dict[int, Any], dict[int, str]]:
+    def images(self, kernel: Kernel, args: Sequence[Any]) -> tuple[dict[int, Any], dict[int, str]]:
         """What each handle stands for, and what it is called: variables of the module, parameters, and images passed by value."""
         page = contracts.opaque_types
         bound: dict[int, Any] = {}
@@ -214,10 +189,31 @@ class Launches:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
-    def launch(
-        self, name: str, shape: LaunchShape, args: Sequence[Any], bounds: LaunchBounds, requested: LaunchOptions
-    ) -> Outcome:
+    def launch(self, name: str, how: RequestedLaunch, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
         """Run an entry over a grid."""
+        key = _key(name, how)
+        if key in self._plans:
+            self._plans.move_to_end(key)
+            return self.execute(self._plans[key], args, memories, how)
+        plan, limits = self.plan(name, how)
+        if key:
+            self._plans[key] = plan
+            if len(self._plans) > _PLANS:
+                self._plans.popitem(last=False)
+        with held(memories, in_order(args)) as reached:
+            return plan.execute(args, reached, limits)
+
+    def execute(
+        self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory], how: RequestedLaunch
+    ) -> Outcome:
+        """Run what was planned."""
+        limits = LaunchLimits(how.options.engine, *how.bounds)
+        with held(memories, in_order(args)) as reached:
+            return plan.execute(args, reached, limits)
+
+    def plan(self, name: str, how: RequestedLaunch) -> tuple[LaunchPlan, LaunchLimits]:
+        """A launch but for its arguments, and its limits, which have begun."""
+        shape, bounds, requested = how
         kernel = self.checked.kernels.get(name)
         if kernel is None:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.checked.kernels) or 'none'}")
@@ -233,80 +229,38 @@ class Launches:
             requested.counts, frozenset(EventKind(k) for o in requested.observers for k in o.kinds)
         )
         in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds)
-        spread = 1 if in_order_of_ctas else int(workers)
-        landing, schedule = _landing(requested.copies), TurnSchedule(requested.schedule)
         if requested.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
-        with held(requested.memories, in_order(args)) as owned:
-            fresh = None if seed is None else Fresh(operator.index(seed))
-            profile = self._profile(requested.profile, seed)
-            settings = LaunchSettings(
-                engine=engine,
-                profile=profile,
-                workers=spread,
-                printed=requested.printed or _to_standard_output,
-                owned=owned,
-                fresh=fresh,
-                copies=landing,
-                contracts_all=requested.contract == "all",
-                schedule=schedule,
-                observers=requested.observers,
-                observed=observed,
-            )
-            with nullcontext() if owned is None else owned.undone():
-                return self._run(kernel, extents, args, limits, settings)
+        settings = LaunchSettings(
+            engine=engine,
+            workers=1 if in_order_of_ctas else int(workers),
+            printed=requested.printed or _to_standard_output,
+            copies=_landing(requested.copies),
+            contracts_all=requested.contract == "all",
+            schedule=TurnSchedule(requested.schedule),
+            fresh=self._fresh(seed),
+            profile=self._profile(requested.profile, seed),
+            observers=requested.observers,
+            observed=observed,
+        )
+        return LaunchPlan(self, kernel, extents, settings, limits), limits
 
-    def _run(
-        self, kernel: Kernel, extents: Extents, args: Sequence[Any], limits: LaunchLimits, settings: LaunchSettings
-    ) -> Outcome:
-        """Run an entry, and let the arrays, the images and the module have what it wrote. Raises what `launch` does."""
-        ready = self._ready(kernel.name, settings, extents)
-        extents = extents._replace(shared=ready.shared_size(extents.dynamic_shared))
-        contracts.limits.check_shared(extents.dynamic_shared, extents.shared)
-        unit = ImageUnit(*self._images(kernel, args), settings.profile, settings.engine == "native", limits.check)
-        args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
-        self._space.begin()
-        buffers, parameters, arrays = arguments(kernel, args, self._space)
-        self._warn_of_elements(kernel, arrays)
-        if settings.owned is not None:
-            self._check_apart(settings.owned, buffers, arrays)
-        slots = limits.slots(ready, extents)
+    def _fresh(self, seed: Any) -> Fresh | None:
+        """What memory begins with where a seed decides."""
+        return None if seed is None else Fresh(operator.index(seed))
+
+    def next_number(self) -> int:
+        """The number of a launch that begins."""
         self._launches += 1
-        extents = extents._replace(launch=self._launches)
-        memory = self._memory(ready, extents, buffers, parameters, slots, settings)
-        system = System(memory, extents.threads, settings.printed, limits.check)
-        counting = CountCollector(ready) if settings.observed.counts else None
-        observing = None
-        if settings.observed.kinds:
-            from ptxspec.machine.observing import EventDispatcher  # which few launches need
+        return self._launches
 
-            observing = EventDispatcher(settings.observers, self.checked, ready, extents, memory)
-        host = Host(self.checked, ready, extents, memory, unit, system, limits, settings.schedule, counting, observing)
-        try:
-            steps = _through(self._engine(settings), host, slots, settings) if ready.flow.blocks else 0
-        except NoChoice as error:
-            raise open_result(error, None) from None
-        except LaunchError as error:
-            error.schedule = settings.schedule.reported
-            raise
-        finally:
-            self._space.forget(a for a, _ in buffers)
-        for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
-            if allocation.writable and array.size:
-                at = memory.place(allocation)
-                store(array, memory.arena[at : at + allocation.size])
-        unit.finish()
-        self._data[contracts.state_spaces.OF_BUFFERS][:] = memory.arena[: memory.module_size]
-        self._heap = memory.heap
-        return Outcome(steps, settings.schedule.reported, None if counting is None else counting.counts(self.checked))
-
-    def _warn_of_elements(self, kernel: Kernel, arrays: Arrays) -> None:
+    def warn_of_elements(self, kernel: Kernel, arrays: Sequence[PassedArray]) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
-        if not any(array.dtype.kind == "f" for _, array in arrays):
+        if not any(passed.array.dtype.kind == "f" for passed in arrays):
             return
         if kernel.name not in self._floats:
             self._floats[kernel.name] = floating_accesses(kernel)
-        for what, array in arrays:
+        for what, array, *_ in arrays:
             place = next(p for i, p in enumerate(kernel.parameters) if what == f"argument {i} ({p.name})")
             sizes = self._floats[kernel.name].get(place.name, {})
             if array.dtype.kind == "f" and sizes and 8 * array.itemsize not in sizes:
@@ -317,57 +271,28 @@ class Launches:
                     f"{' or '.join(map(str, sizes))} bits there ({path}:{line}: "
                     f"{describe(op, self.checked.source.text)}); pass an array of the kernel's type, or x.view(np.uint8) "
                     f"if its bytes are meant",
-                    stacklevel=6,
+                    stacklevel=7,
                 )
 
-    def _check_apart(self, owned: Owned, buffers: Buffers, arrays: Arrays) -> None:
-        """Raise ValueError if what the caller owns has addresses of this launch, or bytes of an array that is passed."""
-        start = self._space.module_base
-        owned.check_apart(start, start + len(self._data[contracts.state_spaces.OF_BUFFERS]), "the module's variables")
-        for (allocation, _), (what, array) in zip(buffers, arrays, strict=True):
-            owned.check_apart(allocation.base, allocation.base + allocation.size, "arrays of the launch")
-            span = host_span(what, array)
-            if array.size:
-                owned.check_array(what, span.first, span.end)
+    def blocks(self, reached: ReachedMemory, arrays: Sequence[PassedArray]) -> Blocks:
+        """Global memory, as a launch finds it. Raises ValueError if what the caller owns has addresses of this launch, or bytes
+        of an array that is passed."""
+        blocks = [passed.block for passed in arrays]
+        if len(self._variables):
+            base, kind = self.space.module_base, BlockKind.VARIABLES
+            blocks.append(GlobalBlock(base, kind.value, self._variables, True, kind))
+        if self.heap is not None:
+            blocks.append(self.heap.block())
+        for passed in arrays if reached.tables else ():
+            span = host_span(passed.what, passed.array)
+            for table in reached.tables:
+                table.check_array(passed.what, span.first, span.end)
+        return Blocks([BlockTable(blocks), *reached.tables], reached.freed, self._log)
 
-    def _memory(
-        self,
-        ready: KernelProgram,
-        extents: Extents,
-        buffers: Buffers,
-        parameters: bytes,
-        slots: int,
-        settings: LaunchSettings,
-    ) -> LaunchMemory:
-        """The memory of a launch of which so many CTAs are resident at once."""
-        kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
-        alive = None
-        if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
-            alive = contracts.functions.end_of_frame(0, self.checked.kernels[kernel.name].frame_size, 0)
-        memory = LaunchMemory(
-            self._space,
-            self._data,
-            buffers,
-            parameters,
-            ready.sizes(extents.shared),
-            slots,
-            threads,
-            alive,
-            members,
-            settings.owned,
-            settings.fresh,
-            ready.ignores_upper_halves,
-        )
-        if self._heap is not None:
-            start = self.checked.sizes[contracts.state_spaces.OF_BUFFERS]
-            memory.shadow[start : memory.module_size] = contracts.access.NOTHING
-            memory.hold(self._heap.copy())
-        return memory
-
-    def _ready(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
+    def program(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""
         flags = (
-            settings.owned is not None, settings.contracts_all, bool(settings.schedule.chooses), settings.observed,
+            settings.contracts_all, bool(settings.schedule.chooses), settings.observed,
             settings.schedule.alone,
         )  # fmt: skip
         key = (name, settings.profile.key, extents.cluster_size > 1, *flags)
@@ -382,7 +307,7 @@ class Launches:
             self._profiles[name, seed] = Profile(name, seed)
         return self._profiles[name, seed]
 
-    def _engine(self, settings: LaunchSettings) -> Engine:
+    def engine(self, settings: LaunchSettings) -> Engine:
         if settings.engine == "native":
             if self._native is None:
                 from ptxspec.machine.native import NativeEngine  # LLVM, which the exact engine does without
@@ -414,12 +339,18 @@ class Launches:
                 raise ValueError(
                     f"a bank of constants holds at most {contracts.banks.BANK_SIZE} bytes, not {len(data)}"
                 )
-            self._data[bank] = np.frombuffer(data, np.uint8)
+            self._fill(bank, data)
             return
         variable = self.variable(name)
         if len(data) > len(variable):
             raise ValueError(f"{name} has {len(variable)} bytes, not {len(data)}")
         variable[: len(data)] = np.frombuffer(data, np.uint8)
+
+    def _fill(self, bank: str, data: bytes) -> None:
+        """Let a bank of constants hold these bytes."""
+        self.constants[bank] = padded(np.frombuffer(data, np.uint8))
+        self._data[bank] = self.constants[bank][:-PADDING]
+        self.fills += 1
 
     def _bank(self, name: str) -> str | None:
         """The state space of a bank that a variable is the beginning of, or of one that is named itself; None for other names."""
@@ -465,21 +396,23 @@ def _check_kind(what: str, opaque: str, thing: Any) -> None:
         )
 
 
-def _through(engine: Engine, host: Host, slots: int, settings: LaunchSettings) -> int:
-    """Run a grid of which so many CTAs are resident at once; how many steps that took."""
-    extents, limits = host.extents, host.limits
-    limits.ctas = extents.ctas
-    most = settings.workers if host.program.spreads else 1
-    workers = limits.workers(min(most, -(-extents.ctas // slots)))
-    prepared = engine.prepared(host.program, extents.ctas * extents.threads, workers > 1, limits.check)
-    share, works = CtaShare(extents.ctas, slots, workers), []
-    for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
-        empties = int(settings.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS
-        worker_host = host._replace(memory=memory)
-        works.append(partial(worker_host.run, worker_host.begin(prepared, slots, worker, empties), worker, share))
-    steps = together(works, limits.stop)
-    limits.note_end()
-    return steps
+def _key(name: str, how: RequestedLaunch) -> tuple[Any, ...]:
+    """What tells a launch but its arguments from others; () if it is not to be kept: numbers that are equal, but of different
+    types, are not the same options."""
+    shape, bounds, requested = how
+    extents = (shape.grid, shape.block, shape.cluster)
+    if not all(type(e) is int or e is None or (type(e) is tuple and all(type(n) is int for n in e)) for e in extents):
+        return ()
+    if requested.observers or requested.printed is not None or bounds.progress is not None:
+        return ()
+    others = (shape.dynamic_shared, *bounds[:3], *requested[:-2])
+    if not all(type(value) in _PLAIN for value in others):
+        return ()
+    return (name, shape, *others, *map(type, others))
+
+
+#: types of options that are compared by value
+_PLAIN = frozenset({int, str, float, bool, type(None)})
 
 
 def _shape(name: str, directives: Mapping[str, tuple[int, ...]], shape: LaunchShape) -> Extents:

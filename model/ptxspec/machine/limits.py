@@ -22,6 +22,10 @@ PAUSE = {"native": 10_000_000, "exact": 100_000}
 #: seconds that have passed, and seconds of processors that this process has had
 clock, processor = time.monotonic, time.process_time
 
+#: the part of the seconds that a launch has by default in which processors are taken to be its own: to ask the system how much it
+#: had of them takes longer than a short launch
+UNCOUNTED = 0.01
+
 #: what is told of progress: thread-instructions executed, CTAs that have ended, CTAs in all
 Progress = Callable[[int, int, int], object]
 
@@ -56,9 +60,8 @@ class LaunchLimits:
         self.pause = PAUSE[engine]
         self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
         self._firsts: dict[int, int] = {}
-        self._batch_bytes = 0
         self._is_prepared = False
-        self._batch_ends, self._processor_ends = math.inf, math.inf
+        self._batch_began, self._processor_ends = math.inf, math.inf
         if self.seconds is None:
             self._count_anew()
 
@@ -73,7 +76,11 @@ class LaunchLimits:
         now = clock()
         if now > self._ends:
             raise LaunchError("time limit", f"the launch did not end within {self.seconds:g} seconds")
-        if now > self._batch_ends and processor() > self._processor_ends:  # not if others had the processor meanwhile
+        if now <= self._batch_began + self._most_seconds * UNCOUNTED:
+            return
+        if self._processor_ends == math.inf:
+            self._processor_ends = processor() + self._most_seconds * (1 - UNCOUNTED)
+        if now > self._batch_began + self._most_seconds and processor() > self._processor_ends:
             if not self._is_prepared:
                 within = f"the kernel was not ready within {self._most_seconds:g} seconds"
                 raise LaunchError(
@@ -82,10 +89,11 @@ class LaunchLimits:
             raise self._too_much(f"{self._most_seconds:g} seconds")
 
     def _count_anew(self) -> None:
-        self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
+        self._batch_began, self._processor_ends = clock(), math.inf
 
-    def slots(self, program: KernelProgram, extents: Extents) -> int:
-        """How many CTAs are resident at once, in whole clusters. Raises LaunchError if there is no room for one cluster."""
+    def slots(self, program: KernelProgram, extents: Extents) -> tuple[int, int]:
+        """(how many CTAs are resident at once, in whole clusters, and how many bytes they take). Raises LaunchError if there is
+        no room for one cluster."""
         members, threads = extents.cluster_size, extents.threads
         each = members * (threads * program.state_bytes + program.cta_bytes(extents.shared))
         most, room = resident(program), contracts.limits.resident_clusters
@@ -94,12 +102,12 @@ class LaunchLimits:
             what = "a CTA" if members == 1 else f"a cluster of {members} CTAs"
             note = f"{what} of {threads} threads needs {each:,} bytes; memory_limit is {self.memory:,}"
             raise LaunchError("memory limit", note)
-        self._batch_bytes = clusters * each
-        return clusters * members
+        return clusters * members, clusters * each
 
-    def workers(self, requested: int) -> int:
-        """How many threads of the host there is memory for, of those wanted: each has CTAs of its own."""
-        return max(1, min(requested, self.memory // max(1, self._batch_bytes)))
+    def workers(self, requested: int, batch: int) -> int:
+        """How many threads of the host there is memory for, of those wanted: each has CTAs of its own, which take so many
+        bytes."""
+        return max(1, min(requested, self.memory // max(1, batch)))
 
     def begin_batch(self, worker: int, first: int) -> None:
         """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""

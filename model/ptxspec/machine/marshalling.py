@@ -1,4 +1,4 @@
-"""Arguments of a launch: from what the host passes to bytes of parameters, and to buffers in global memory."""
+"""Arguments of a launch: from what the host passes to bytes of parameters, and to blocks of global memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel
-from ptxspec.machine.memory import AddressSpace, Allocation
+from ptxspec.machine.arrays import address_of
+from ptxspec.machine.blocks import BlockKind, GlobalBlock
+from ptxspec.machine.memory import AddressSpace
 from ptxspec.machine.pointers import Pointer
 from ptxspec.terms.types import Type
 
@@ -19,8 +21,35 @@ _KINDS = "biufcV"
 #: the kind of a device of DLPack that is the host's memory
 _HOST = 1
 
-Buffers = list[tuple[Allocation, np.ndarray]]
-Arrays = list[tuple[str, np.ndarray]]
+#: a kernel works on the bytes of an array that begins at a multiple of so many, as the greatest access of compiled code needs it
+ALIGNED = 16
+
+
+class PassedArray(NamedTuple):
+    """An array that is passed to a launch, what it is called in messages, and its block of global memory."""
+
+    what: str
+    array: np.ndarray
+    block: GlobalBlock
+    is_copy: bool
+    """whether the block has a copy of the bytes of the array"""
+
+    def finish(self) -> None:
+        """Let the array have what the kernel wrote, when the launch has ended."""
+        array, data = self.array, self.block.data
+        if not self.block.writable:
+            return
+        if array.dtype.kind == "b":  # a truth value of NumPy is 0 or 1 and nothing else
+            array[...] = (data != 0).reshape(array.shape)
+        elif self.is_copy:
+            array[...] = data.view(array.dtype).reshape(array.shape)
+
+
+class Arguments(NamedTuple):
+    """The bytes of all parameters, and the arrays that they point to."""
+
+    parameters: bytes
+    arrays: list[PassedArray]
 
 
 def in_order(args: Sequence[Any]) -> Sequence[Any]:
@@ -31,16 +60,13 @@ def in_order(args: Sequence[Any]) -> Sequence[Any]:
     return args
 
 
-def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple[Buffers, bytes, Arrays]:
-    """(the buffers with their bytes, the bytes of all parameters, the arrays that the buffers came from). Raises TypeError or
-    ValueError, which name the argument."""
+def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> Arguments:
+    """What a launch gets. Raises TypeError or ValueError, which name the argument."""
     if len(args) != len(kernel.parameters):
         names = ", ".join(p.name for p in kernel.parameters)
         raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), not {len(args)}")
     block = bytearray(kernel.sizes[contracts.state_spaces.OF_PARAMETERS])
-    buffers: Buffers = []
-    arrays: Arrays = []
-    given: dict[int, Allocation] = {}
+    passed: dict[int, PassedArray] = {}
     spans: list[HostSpan] = []
     for i, (place, (type, is_array), value) in enumerate(
         zip(kernel.parameters, kernel.parameter_types, args, strict=True)
@@ -55,13 +81,11 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
             data_bytes = _scalar(what, value, type, place.size, is_array)
         else:
             _check_pointer(what, type, is_array, type.width in (space.bits, 64))
-            if id(value) not in given:
-                given[id(value)] = _buffer(what, array, spans, space)
-                buffers.append((given[id(value)], host_bytes(array)))
-                arrays.append((what, array))
-            data_bytes = given[id(value)].base.to_bytes(place.size, "little")
+            if id(value) not in passed:
+                passed[id(value)] = _passed(what, array, spans, space)
+            data_bytes = passed[id(value)].block.base.to_bytes(place.size, "little")
         block[place.offset : place.offset + place.size] = data_bytes
-    return buffers, bytes(block), arrays
+    return Arguments(bytes(block), list(passed.values()))
 
 
 def _check_pointer(what: str, type: Type, is_array: bool, fits: bool) -> None:
@@ -81,34 +105,34 @@ class HostSpan(NamedTuple):
 
 def host_span(name: str, array: np.ndarray) -> HostSpan:
     """Where an array lies in the host's memory."""
+    begin = address_of(array)
+    if array.flags.c_contiguous:
+        return HostSpan(begin, begin + array.nbytes, name, array)
     reach = [step * (count - 1) for step, count in zip(array.strides, array.shape, strict=True)] if array.size else []
-    low = array.ctypes.data + sum(r for r in reach if r < 0)
-    return HostSpan(low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize, name, array)
+    low = begin + sum(r for r in reach if r < 0)
+    return HostSpan(low, begin + sum(r for r in reach if r > 0) + array.itemsize, name, array)
 
 
-def _buffer(what: str, array: np.ndarray, others: list[HostSpan], space: AddressSpace) -> Allocation:
-    """Where an array lies in global memory. Raises TypeError or ValueError for one that cannot be written back."""
-    span = host_span(what, array)
+def _passed(what: str, array: np.ndarray, others: list[HostSpan], space: AddressSpace) -> PassedArray:
+    """An array with a block of global memory: its own bytes, or a copy where these do not lie side by side. Raises TypeError or
+    ValueError for one that cannot be written back."""
+    span, flags = host_span(what, array), array.flags
     for other in others:
         if other.first < span.end and span.first < other.end and _overlap(other.array, array):
             raise ValueError(f"{what} shares memory with {other.name} but is another array")
     others.append(span)
-    if array.flags.writeable and _overlaps_itself(array):
+    if not flags.c_contiguous and flags.writeable and _overlaps_itself(array):
         raise ValueError(f"{what}: elements of the array share memory; pass a copy, or a read-only view")
-    return space.allocate(what, array.nbytes, bool(array.flags.writeable))
+    data, is_copy = host_bytes(array), not flags.c_contiguous
+    if span.first % ALIGNED and not is_copy:
+        data, is_copy = data.copy(), True
+    block = GlobalBlock(space.place(what, len(data)), what, data, bool(flags.writeable), BlockKind.ARRAY)
+    return PassedArray(what, array, block, is_copy)
 
 
 def host_bytes(array: np.ndarray) -> np.ndarray:
     """The bytes of an array, in the order of its elements. Not a copy where they lie so."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def store(array: np.ndarray, data: np.ndarray) -> None:
-    """Put the bytes of a buffer back into the array that it came from."""
-    if array.dtype == np.bool_:  # a truth value of NumPy is 0 or 1 and nothing else
-        array[...] = (data != 0).reshape(array.shape)
-    else:
-        array[...] = data.view(array.dtype).reshape(array.shape)
 
 
 def host_array(what: str, value: Any) -> np.ndarray | None:

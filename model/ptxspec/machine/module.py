@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from ptxspec.base import options
 from ptxspec.language.checked import Checked
@@ -15,10 +15,33 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Launches, Outcome
+    from ptxspec.machine.launch import Launches, RequestedLaunch
+    from ptxspec.machine.launch_plan import LaunchPlan, Outcome
     from ptxspec.machine.limits import Progress
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.owned import Memory
+
+
+class LaunchKeywords(TypedDict, total=False):
+    """The options of a launch that do not belong to its arguments: see `Module.launch`."""
+
+    dynamic_shared: int
+    cluster: int | Sequence[int] | None
+    nonportable_cluster: bool
+    profile: str
+    engine: options.Engine
+    workers: int
+    step_limit: int | None
+    time_limit: float | None
+    memory_limit: int | None
+    progress: Progress | None
+    printed: Callable[[str], object] | None
+    seed: int | None
+    copies: options.Copies
+    contract: options.Contract
+    schedule: str | Sequence[int]
+    counts: bool
+    observers: Sequence[Observer]
 
 
 class Module:
@@ -104,9 +127,10 @@ class Module:
         `args` has one value for each parameter, in order:
 
         - A NumPy array, or an array of another library that NumPy sees without a copy, becomes a buffer in global memory, and the
-          parameter receives its address. When the launch has ended, the buffer is copied back into the array. A read-only array
-          becomes a read-only buffer. There is a UserWarning if its elements are floating-point numbers, and the kernel
-          accesses them as floating-point numbers of another size alone, as far as its text shows.
+          parameter receives its address. Threads access the array's own bytes; if these do not lie side by side, or do not begin
+          at a multiple of 16, they access a copy, which is copied back when the launch has ended. A read-only array becomes a
+          read-only buffer. There is a UserWarning if its elements are floating-point numbers, and the kernel accesses them as
+          floating-point numbers of another size alone, as far as its text shows.
         - A NumPy scalar is passed by value and must have the parameter's size. A Python int or float is converted to the
           parameter's type.
         - Bytes fill a parameter that is an array.
@@ -179,25 +203,52 @@ class Module:
         >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
         True
         """
-        from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape
-
-        shape = LaunchShape(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
-        bounds = LaunchBounds(step_limit, time_limit, memory_limit, progress)
-        memories = memory if isinstance(memory, list | tuple) else (memory,)
-        requested = LaunchOptions(
-            engine=engine,
+        how = _requested(
+            grid,
+            block,
+            dynamic_shared=dynamic_shared,
+            cluster=cluster,
+            nonportable_cluster=nonportable_cluster,
             profile=profile,
+            engine=engine,
             workers=workers,
+            step_limit=step_limit,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            progress=progress,
             printed=printed,
-            memories=memories,
             seed=seed,
             copies=copies,
             contract=contract,
             schedule=schedule,
-            counts=bool(counts),
-            observers=tuple(observers),
+            counts=counts,
+            observers=observers,
         )
-        return self._launches.launch(name, shape, args, bounds, requested)
+        return self._launches.launch(name, how, args, _memories(memory))
+
+    @locked
+    def prepared(
+        self,
+        name: str,
+        grid: int | Sequence[int] = 1,
+        block: int | Sequence[int] = 1,
+        **keywords: Unpack[LaunchKeywords],
+    ) -> PreparedLaunch:
+        """A launch that can be executed many times, each time with other arguments. All is decided once that does not
+        depend on these: the shape, the options, and whether the kernel can be launched so. `grid`, `block` and `keywords` are as
+        for `launch`. Raises what `launch` raises for them.
+
+        >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+        ... .visible .entry add(.param .u64 sum, .param .u32 n) { .reg .b64 a;  .reg .b32 n, old;
+        ...     ld.param.u64 a, [sum];  ld.param.u32 n, [n];  atom.global.add.u32 old, [a], n;  ret; }''')
+        >>> add, total = module.prepared("add", block=4), np.zeros(1, np.uint32)
+        >>> for number in range(3):
+        ...     outcome = add.launch([total, number])
+        >>> total
+        array([12], dtype=uint32)
+        """
+        how = _requested(grid, block, **keywords)
+        return PreparedLaunch(self, how, self._launches.plan(name, how)[0])
 
     @locked
     def read(self, name: str) -> np.ndarray:
@@ -225,3 +276,55 @@ class Module:
         array([2.], dtype=float32)
         """
         self._launches.write(name, value)
+
+
+class PreparedLaunch:
+    """A launch but for its arguments, as `Module.prepared` returns it. It shares the lock of its module."""
+
+    def __init__(self, module: Module, how: RequestedLaunch, plan: LaunchPlan):
+        self._module, self._how, self._plan = module, how, plan
+        self.lock = module.lock
+
+    @locked
+    def launch(self, args: Sequence[Any] = (), *, memory: Memory | Sequence[Memory] = ()) -> Outcome:
+        """Run the grid once, and return when all of its CTAs have ended. `args`, `memory`, the result and the errors are as for
+        `Module.launch`. A `time_limit` is that of each execution, without preparation."""
+        return self._module._launches.execute(self._plan, args, _memories(memory), self._how)
+
+
+def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
+    return memory if isinstance(memory, list | tuple) else (memory,)
+
+
+def _requested(
+    grid: Any,
+    block: Any,
+    *,
+    dynamic_shared: Any = 0,
+    cluster: Any = None,
+    nonportable_cluster: Any = False,
+    profile: Any = "hopper",
+    engine: Any = "native",
+    workers: Any = 1,
+    step_limit: Any = None,
+    time_limit: Any = None,
+    memory_limit: Any = None,
+    progress: Any = None,
+    printed: Any = None,
+    seed: Any = None,
+    copies: Any = "early",
+    contract: Any = "none",
+    schedule: Any = "round-robin",
+    counts: Any = False,
+    observers: Any = (),
+) -> RequestedLaunch:
+    """What a caller wants, but for the arguments."""
+    from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape, RequestedLaunch
+
+    return RequestedLaunch(
+        LaunchShape(grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
+        LaunchBounds(step_limit, time_limit, memory_limit, progress),
+        LaunchOptions(
+            engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)
+        ),
+    )

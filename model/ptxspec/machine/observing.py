@@ -257,15 +257,10 @@ class EventDispatcher:
         arrays = [
             (array, len(array), name, memory.strides.get(name, 0), 0) for name, array in memory.buffers_of.items()
         ]
-        arrays += [
-            (memory.arena[: memory.module_size], memory.module_size, buffers, 0, memory.space.module_base),
-            (memory.arena[memory.buffer_start :], memory.buffer_size, buffers, 0, memory.buffer_base),
-        ]
         rows = [(array.ctypes.data, length, name, apart, base) for array, length, name, apart, base in arrays]
-        if memory.owned is not None:
-            rows += [
-                (int(host), int(size), buffers, 0, int(base)) for base, size, host in memory.owned.rows[1:, [0, 1, 3]]
-            ]
+        rows += [
+            (int(host), int(size), buffers, 0, int(base)) for base, size, host in memory.blocks.rows[1:, [0, 1, 3]]
+        ]
         return rows
 
 

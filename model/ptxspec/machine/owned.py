@@ -1,7 +1,6 @@
 """Memory that the caller owns: pieces that are there from launch to launch, and pointers into them.
 
-`spec/machine/memory.md` says where pieces lie and how long they live. Threads work on the very bytes of a piece, which is not
-copied for a launch; what a launch wrote that failed is undone.
+`spec/machine/memory.md` says where pieces lie and how long they live. A piece is a block of each launch that may reach it.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.machine.errors import Violation, beside, in_bytes
+from ptxspec.machine.arrays import address_of, untouched
+from ptxspec.machine.blocks import BlockTable, GlobalBlock, base_of, violation
 from ptxspec.machine.locking import NonReentrantLock, locked
 from ptxspec.machine.marshalling import bytes_of, check_elements, host_array, host_bytes
-from ptxspec.machine.memory import REMEMBERED, untouched
+from ptxspec.machine.memory import REMEMBERED
 from ptxspec.machine.pointers import Pointer
 
 if TYPE_CHECKING:
@@ -28,29 +27,6 @@ if TYPE_CHECKING:
 
 #: bytes that the first byte of a piece is aligned to in the host's memory
 _LINE = 64
-#: what the machine code looks at of a piece: where it begins, how many bytes may be read, how many written, and where they lie;
-#: where the marks of its blocks are, and where its bytes are saved
-COLUMNS = 6
-#: before the first store to a block, an aligned part of 2^BLOCK bytes of the address space, what the block has of a piece is
-#: saved. Its mark is then KEPT, and BUSY meanwhile
-BLOCK = 12
-BUSY, KEPT = 1, 2
-
-
-class OwnedPiece(NamedTuple):
-    """Some bytes that the caller owns: their first address, what they are called in messages, and where they are."""
-
-    base: int
-    name: str
-    data: np.ndarray
-    writable: bool
-
-    @property
-    def size(self) -> int:
-        return len(self.data)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.size} bytes at {self.base:#x})"
 
 
 class Memory:
@@ -86,9 +62,11 @@ class Memory:
             )
         #: where the last piece ended: the first lies at the base
         self._end = self._base - page.BUFFER_ALIGNMENT
-        self._pieces: list[OwnedPiece] = []
-        self._freed: deque[OwnedPiece] = deque(maxlen=REMEMBERED)
+        self._pieces: list[GlobalBlock] = []
+        self._freed: deque[GlobalBlock] = deque(maxlen=REMEMBERED)
         self._count = 0
+        #: the pieces as launches need them, until there are others
+        self._known: BlockTable | None = None
 
     @locked
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
@@ -117,19 +95,20 @@ class Memory:
             room = untouched(size + _LINE)
         except (OSError, ValueError, OverflowError) as why:  # of mmap and of NumPy
             raise MemoryError(f"the host has no {size:,} bytes for {name or 'a piece'}: {why}") from None
-        first = -int(room.__array_interface__["data"][0]) % _LINE
+        first = -address_of(room) % _LINE
         pointer = self._insert(start, room[first : first + size], True, name)
         self._end = start + size
         return pointer
 
     def _insert(self, base: int, data: np.ndarray, writable: bool, name: str) -> Pointer:
         """Have a piece there. Raises ValueError where it comes too close to another."""
-        piece = OwnedPiece(base, name or f"piece {self._count}", data, writable)
-        at = bisect_right(self._pieces, base, key=_base)
+        piece = GlobalBlock(base, name or f"piece {self._count}", data, writable)
+        at = bisect_right(self._pieces, base, key=base_of)
         for other in self._pieces[max(0, at - 1) : at + 1]:
-            if base < other.base + max(other.size, 1) and other.base < base + max(len(data), 1):
+            if base < other.end and other.base < piece.end:
                 raise ValueError(f"{piece} would lie in {other}")
-        insort(self._pieces, piece, key=_base)
+        insort(self._pieces, piece, key=base_of)
+        self._known = None
         self._count += 1
         return Pointer(self, base)
 
@@ -163,7 +142,7 @@ class Memory:
         if not (host.flags.c_contiguous or host.flags.f_contiguous):
             raise TypeError("the elements of an array that is registered follow one another in memory")
         data = host_bytes(host if host.flags.c_contiguous else host.T)
-        return self._insert(int(data.__array_interface__["data"][0]), data, bool(host.flags.writeable), name)
+        return self._insert(address_of(data), data, bool(host.flags.writeable), name)
 
     @locked
     def free(self, pointer: Pointer | int) -> None:
@@ -187,7 +166,8 @@ class Memory:
                 raise ValueError(f"{gone} was freed already")
             inside = f"; it points into {piece}" if piece is not None else ""
             raise ValueError(f"{address:#x} is not where a piece begins{inside}")
-        del self._pieces[bisect_right(self._pieces, address, key=_base) - 1]
+        del self._pieces[bisect_right(self._pieces, address, key=base_of) - 1]
+        self._known = None
         self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
 
     @locked
@@ -248,9 +228,14 @@ class Memory:
             raise ValueError(f"{pointer} points into another memory")
         return operator.index(pointer)
 
-    def _reached(self, address: int) -> OwnedPiece | None:
+    def _table(self) -> BlockTable:
+        if self._known is None:
+            self._known = BlockTable(self._pieces)
+        return self._known
+
+    def _reached(self, address: int) -> GlobalBlock | None:
         """The piece that an address lies in, or right behind."""
-        at = bisect_right(self._pieces, address, key=_base)
+        at = bisect_right(self._pieces, address, key=base_of)
         piece = self._pieces[at - 1] if at else None
         return piece if piece is not None and address <= piece.base + piece.size else None
 
@@ -267,139 +252,25 @@ class Memory:
         return piece.data[address - piece.base :][:size]
 
 
-def _base(piece: OwnedPiece) -> int:
-    return piece.base
+class ReachedMemory(NamedTuple):
+    """What a launch may reach of memory that the caller owns: blocks, and blocks that were freed, by memory."""
+
+    tables: Sequence[BlockTable]
+    freed: Sequence[Iterable[GlobalBlock]]
 
 
-def violation(
-    pieces: Iterable[OwnedPiece], freed: Iterable[OwnedPiece], address: int, size: int, write: bool
-) -> Violation:
-    """What an access to no piece, or to one that forbids it, has broken."""
-    near, nearest = None, contracts.memory_rules.BUFFER_ALIGNMENT
-    for piece in pieces:
-        end = piece.base + piece.size
-        if piece.base <= address and address + size <= end:
-            assert write and not piece.writable
-            return Violation("read only", f"a store to {piece}, which is read-only")
-        before, behind = piece.base - address, address - end
-        if max(before, behind) < nearest:
-            nearest = max(before, behind)
-            near = f"{in_bytes(size)} {beside(before, behind)} of {piece}"
-    for old in freed:
-        if old.base <= address < old.base + max(old.size, 1):
-            return Violation("use after end", f"{old} was freed")
-    return Violation("out of bounds", near or f"{in_bytes(size)} where nothing is")
-
-
-def _blocks(piece: OwnedPiece) -> int:
-    """How many blocks a piece has bytes of."""
-    return (piece.base + max(piece.size, 1) - 1 >> BLOCK) - (piece.base >> BLOCK) + 1
-
-
-def _address_of(data: np.ndarray) -> int:
-    return int(data.__array_interface__["data"][0])
-
-
-class Owned:
-    """The pieces of all memories of one launch, in the order of their addresses; and what they held where the launch has stored
-    something."""
-
-    def __init__(self, memories: Sequence[Memory]):
-        self.memories = memories
-        self.pieces = sorted((p for memory in memories for p in memory._pieces), key=_base)
-        for piece, following in zip(self.pieces, self.pieces[1:], strict=False):
-            if piece.base + max(piece.size, 1) > following.base:
-                raise ValueError(
-                    f"two memories of one launch have the same addresses: {piece}, {following}; give one of them another base"
-                )
-        self._bases = [p.base for p in self.pieces]
-        #: what machine code looks at: see COLUMNS. The first row is for what lies before all pieces
-        self.rows = np.zeros((len(self.pieces) + 1, COLUMNS), np.uint64)
-        marks, sizes = [_blocks(p) for p in self.pieces], [p.size * p.writable for p in self.pieces]
-        self._marks, self._saved = untouched(sum(marks)), np.empty(sum(sizes), np.uint8)
-        #: for each piece, where its marks and its saved bytes begin
-        self._first_marks, self._first_saved = ([0, *accumulate(counts)][:-1] for counts in (marks, sizes))
-        if self.pieces:
-            at_marks, at_saved = _address_of(self._marks), _address_of(self._saved)
-            self.rows[1:] = [
-                (p.base, p.size, size, _address_of(p.data), at_marks + mark, at_saved + saved)
-                for p, size, mark, saved in zip(self.pieces, sizes, self._first_marks, self._first_saved, strict=True)
-            ]
-
-    def in_block(self, address: int, write: bool) -> tuple[int, int]:
-        """How far an address is behind the beginning of the last piece that does not begin behind it, and how many bytes of that
-        may be read, or written."""
-        at = bisect_right(self._bases, address)
-        if not at:
-            return address, 0
-        piece = self.pieces[at - 1]
-        return address - piece.base, piece.size if piece.writable or not write else 0
-
-    def at_block(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int]:
-        """The array and index of bytes of that piece, which are saved if they are to be written."""
-        at = bisect_right(self._bases, address)
-        if write:
-            for block in range(address >> BLOCK, (address + size - 1 >> BLOCK) + 1):
-                self._keep(at - 1, block)
-        piece = self.pieces[at - 1]
-        return piece.data, address - piece.base
-
-    def _keep(self, number: int, block: int) -> None:
-        """Save what a block has of a piece, unless that was done before."""
-        mark = self._first_marks[number] + block - (self.pieces[number].base >> BLOCK)
-        if self._marks[mark] != KEPT:
-            data, saved = self._block(number, block)
-            saved[:] = data
-            self._marks[mark] = KEPT
-
-    def _block(self, number: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-        """The bytes that a block has of a piece, and those in which they are saved."""
-        piece, saved = self.pieces[number], self._first_saved[number]
-        begin, end = max(0, (block << BLOCK) - piece.base), min(piece.size, (block + 1 << BLOCK) - piece.base)
-        return piece.data[begin:end], self._saved[saved + begin : saved + end]
-
-    def violation(self, address: int, size: int, write: bool) -> Violation:
-        """What such an access has broken."""
-        freed = (piece for memory in self.memories for piece in memory._freed)
-        return violation(self.pieces, freed, address, size, write)
-
-    def check_apart(self, begin: int, end: int, what: str) -> None:
-        """Raise ValueError if a piece lies where something else of the launch does."""
-        at = bisect_right(self._bases, begin)
-        for piece in self.pieces[max(0, at - 1) : at + 1]:
-            if piece.base < end and begin < piece.base + max(piece.size, 1):
-                raise ValueError(f"{piece} lies where {what} are; give its memory another base")
-
-    def check_array(self, what: str, first: int, end: int) -> None:
-        """Raise ValueError if an array that is passed, at these addresses of the host's memory, has bytes of a piece."""
-        places, sizes = self.rows[1:, 3], self.rows[1:, 1]
-        overlapping = np.flatnonzero((places < np.uint64(end)) & (places + sizes > np.uint64(first)))
-        if len(overlapping):
-            raise ValueError(f"{what} shares memory with {self.pieces[overlapping[0]]}: pass a pointer to that")
-
-    @contextmanager
-    def undone(self) -> Iterator[None]:
-        """Put all bytes back that threads have stored to, if what is done meanwhile fails."""
-        try:
-            yield
-        except BaseException:
-            for mark in np.flatnonzero(self._marks).tolist():
-                number = bisect_right(self._first_marks, mark) - 1
-                block = mark - self._first_marks[number] + (self.pieces[number].base >> BLOCK)
-                data, saved = self._block(number, block)
-                data[:] = saved
-            raise
+_NO_MEMORY = ReachedMemory((), ())
 
 
 @contextmanager
-def held(memories: Iterable[Memory], args: Iterable[Any]) -> Iterator[Owned | None]:
-    """The pieces that a launch may reach: of these memories, and of those that arguments point into. None if there is no
-    memory. Nobody else uses the memories meanwhile. Raises ValueError if two have the same addresses."""
-    every = {id(m): m for m in (*memories, *(a.memory for a in args if isinstance(a, Pointer)))}
+def held(memories: Iterable[Memory], args: Iterable[Any]) -> Iterator[ReachedMemory]:
+    """What a launch may reach: of these memories, and of those that arguments point into. Nobody else uses them meanwhile."""
+    every = {id(m): m for m in (*memories, *[a.memory for a in args if isinstance(a, Pointer)])}
     if not every:
-        yield None
+        yield _NO_MEMORY
         return
     with ExitStack() as locks:
         for _, memory in sorted(every.items()):
             locks.enter_context(memory.lock)
-        yield Owned(list(every.values()))
+        reached = every.values()
+        yield ReachedMemory([memory._table() for memory in reached], [memory._freed for memory in reached])

@@ -14,6 +14,7 @@ from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import UNOBSERVED, ObservedEvents
 from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_clock, values_of
+from ptxspec.machine.heap import needs_heap
 from ptxspec.machine.memory import check_alignment, is_of_threads
 from ptxspec.machine.operations import AsynchronousUse, asynchronous_use
 from ptxspec.machine.overruns import Overruns
@@ -41,8 +42,8 @@ class KernelProgram(NamedTuple):
     functions: dict[str, int]
     clustered: bool
     """whether it runs in clusters of more than one CTA"""
-    owned: bool
-    """whether it may reach memory that the caller owns"""
+    has_heap: bool
+    """whether its module has a heap"""
     accesses_images: bool
     """whether it asks textures or surfaces for anything"""
     asks_host: bool
@@ -98,7 +99,6 @@ def program(
     name: str,
     profile: Profile,
     clustered: bool,
-    owned: bool = False,
     contracts_all: bool = False,
     chosen: bool = False,
     observed: ObservedEvents = UNOBSERVED,
@@ -119,7 +119,7 @@ def program(
         bases,
         function_addresses(checked),
         clustered,
-        owned,
+        needs_heap(checked.signatures),
         accesses_images,
         accesses_images or any(system_function(kernel, op) is not None for op in kernel.code),
     )

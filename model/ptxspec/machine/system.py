@@ -114,21 +114,21 @@ class _SystemThread:
         memory = self.system.memory
         assert memory.heap is not None
         address = memory.heap.allocate(size)
-        at = memory.offset(address) if address else None
-        if at is not None:
-            memory.shadow[at : at + size] = contracts.access.READABLE | contracts.access.WRITABLE
-            memory.arena[at : at + size] = 0
+        if address:
+            at = address - memory.heap.base
+            memory.heap_states[at : at + size] = contracts.functions.ALIVE
+            memory.heap.data[at : at + size] = 0
         return address
 
     def release(self, address: int) -> bool:
         memory = self.system.memory
         assert memory.heap is not None
-        size, at = memory.heap.release(address), memory.offset(address)
-        if size is None or at is None:
+        size, at = memory.heap.release(address), address - memory.heap.base
+        if size is None:
             return False
         if memory.in_flight is not None and size:
-            memory.in_flight.check(memory.arena, at, size, True)
-        memory.shadow[at : at + size] = contracts.access.NOTHING
+            memory.in_flight.check(memory.heap.data, at, size, True)
+        memory.heap_states[at : at + size] = contracts.functions.GONE
         return True
 
     def stop(self, rule: str, note: str) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from ptxspec.machine.driver.codes import CHOICES, DRAWN, IN_TURNS, LISTED
@@ -34,6 +35,12 @@ class TurnSchedule:
             self.chooses, self.listed = LISTED, [_thread(number) for number in schedule]
         else:
             raise TypeError(f"schedule is {_MAY_BE}, not {schedule!r}")
+
+    def again(self) -> TurnSchedule:
+        """The same for another launch."""
+        other = copy(self)
+        other.made = []
+        return other
 
     def begin(self, running: EngineRun) -> None:
         """Tell the machine who chooses."""

@@ -37,10 +37,6 @@ class Storage(Protocol[Location]):
         """Whether clusters have several CTAs."""
 
     @property
-    def owned(self) -> bool:
-        """Whether the thread may access memory that the caller owns."""
-
-    @property
     def rank(self) -> Int:
         """The rank of the thread's CTA in its cluster."""
 
@@ -80,18 +76,16 @@ class Storage(Protocol[Location]):
     def stack_states(self, space: str, start: Int, size: int) -> Int | None:
         """The states of bytes of a stack; None where all bytes of the space are there."""
 
-    def among_arrays(self, address: Int) -> tuple[Bool, Int]:
-        """Whether the module's variables or the launch's buffers have an address, and how far behind their beginning."""
-
-    def states(self, start: Int, size: int) -> Int:
-        """The states of bytes there."""
+    def heap_states(self, address: Int, size: int) -> Int | None:
+        """The states of bytes of global memory; those beyond the heap are there. None where there is no heap."""
 
     def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
-        """Whether a condition holds of the state of each of so many bytes of a stack, or of global memory."""
+        """Whether a condition holds of the state of each of so many bytes: of a stack, where `start` is how far they are behind
+        the beginning of all local memory, or of global memory, where it is their address."""
 
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
-        """How far an address is behind the beginning of a block that the caller owns, and how many bytes of the block may be
-        read, or written."""
+        """How far an address is behind the beginning of the last block of global memory that does not begin behind it, and how
+        many bytes of that may be read, or written."""
 
     def broken_in_global(self, address: Int, size: Int | int, write: bool) -> Broken:
         """What an access broke that global memory does not permit."""
@@ -100,4 +94,4 @@ class Storage(Protocol[Location]):
         """Where bytes of a space are."""
 
     def at_block(self, address: Int, offset: Int, size: Int | int, write: bool) -> Location:
-        """Where bytes of a block are that the caller owns."""
+        """Where bytes of that block are."""

@@ -41,7 +41,8 @@ class WarpStorage(EmittedStorage):
     def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
         """The same for some states at a time, the last of them again; a short range as it is elsewhere."""
         self.checked()
-        text, e, first, most = self.text, cast(VectorEmitter, self.emitter), self.low(start), self.low(count)
+        text, e = self.text, cast(VectorEmitter, self.emitter)
+        array, first, most = self._states_of(space, start, count)
         many, look, on, join = (text.label(s) for s in ("many", "look", "on", "states"))
         # a warp's range is seldom shorter
         self.accesses.check(e.compare("uge", most, str(STATES), 64), "0", self.index)
@@ -56,12 +57,7 @@ class WarpStorage(EmittedStorage):
         inner = e.known()
         past = e.compare("ugt", name, last, 64)
         at = e.select(past, last, name, 64)
-        cell = text.at(
-            "alive" if space == contracts.state_spaces.OF_FRAMES else "shadow",
-            e.binary("add", first, at, 64),
-            1,
-            STATES,
-        )
+        cell = text.at(array, e.binary("add", first, at, 64), 1, STATES)
         states = e.fresh()
         text.lines.append(f"  {states} = load <{STATES} x i8>, ptr {cell}, align 1")
         e.varying.add(states)
@@ -115,7 +111,7 @@ class AccessFunctions:
         low = e.binary("and", "%jump", str(size - 1), 64)
         check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
         begin = e.binary("add", "%begin", least, 64)
-        storage = WarpStorage(Accesses(text, check), begin, size, 0)
+        storage = WarpStorage(Accesses(text, check, first_site=self._site()), begin, size, 0)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         goes_on = e.logic("and", steps, e.compare("eq", "%jump", str(half * size), 64))
         lines.append(
@@ -166,6 +162,10 @@ class AccessFunctions:
 
         return text, cast(VectorEmitter, text.emitter), text.lines, check
 
+    def _site(self) -> int:
+        """The site of the access of a function that is being made."""
+        return len(self.layout.program.kernel.code) + len(self._names)
+
     def _whole(self, name: str, text: FunctionText, given: list[str]) -> str:
         head = Head(text, set())
         return "\n".join(
@@ -212,7 +212,7 @@ class AccessFunctions:
         length = e.binary("add", e.binary("sub", wide_most, wide_least, 64), str(size), 64)
         check(e.logic("and", all_near, e.compare("ule", length, str(LONGEST), 64)), "0", 0)
         begin = e.binary("add", start, wide_least, 64)
-        storage = WarpStorage(Accesses(text, check), begin, size, 0)
+        storage = WarpStorage(Accesses(text, check, first_site=self._site()), begin, size, 0)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         at = e.binary("sub", short, least, 32)
         if write:

@@ -14,7 +14,7 @@ from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
-from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
+from ptxspec.machine.native.global_blocks import COLUMNS, SAVE, search
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, Int, truth_variable, variable
 from ptxspec.terms.effects import Access, Load, Update
@@ -41,8 +41,9 @@ class SharedAccesses(Protocol):
 class Accesses:
     """From an address to the host's pointer."""
 
-    def __init__(self, text: FunctionText, check: EmitCheck, shared: SharedAccesses | None = None):
-        self.text, self.check, self.shared = text, check, shared
+    def __init__(self, text: FunctionText, check: EmitCheck, shared: SharedAccesses | None = None, first_site: int = 0):
+        """`first_site` is the site of an access of the first instruction: see `global_blocks.sites`."""
+        self.text, self.check, self.shared, self._first_site = text, check, shared, first_site
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
 
     def access(self, op: Op, lowering: Lowering, index: int) -> str:
@@ -81,15 +82,9 @@ class Accesses:
         storage = EmittedStorage(self, address, align, index, why)
         return contracts.access.ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
-    def among_arrays(self, address: str) -> tuple[str, str]:
-        """Where an address of global memory lies in the arena, and whether it does."""
-        e = self.emitter
-        in_buffers = e.binary("sub", address, "%buffer_base", 64)
-        is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
-        shifted = e.binary("add", in_buffers, "%buffer_start", 64)
-        in_module = e.binary("sub", address, "%module_base", 64)
-        offset = e.select(is_buffer, shifted, in_module, 64)
-        return offset, e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
+    def site(self, index: int) -> int:
+        """The site of an access of an instruction."""
+        return self._first_site + index
 
     def bank(self, number: int) -> tuple[str, str]:
         """How many bytes a bank of constants holds, and the pointer to them."""
@@ -113,7 +108,7 @@ class EmittedStorage:
         self.program, self.address, self.size = accesses.program, address, size
         self.index, self.why = index, why
         self.ignores_upper_halves = self.program.ignores_upper_halves
-        self.clustered, self.owned = self.program.clustered, self.program.owned
+        self.clustered = self.program.clustered
         #: the words that terms stand for, by the names of variables
         self.words = {"%address": address}
         #: conditions that have not been checked yet: one branch serves for all
@@ -218,20 +213,28 @@ class EmittedStorage:
         self.text.lines.append(f"  {name} = load i{size * 8}, ptr {cell}, align 1")  # never one that was loaded before
         return self.word(name, size * 8)
 
-    def among_arrays(self, address: Int) -> tuple[Bool, Int]:
-        offset, exists = self.accesses.among_arrays(self.low(address))
-        self.words["%exists"] = exists
-        return truth_variable("%exists"), self.word(offset)
-
-    def states(self, start: Int, size: int) -> Int:
+    def heap_states(self, address: Int, size: int) -> Int | None:
+        if not self.program.has_heap:
+            return None
         self.checked()
-        cell = self.text.at("shadow", self.low(start), 1, size)
-        return self.word(self.emitter.emit(f"load i{size * 8}, ptr {cell}, align 1"), size * 8)
+        cell = self.text.at("heap_states", self._in_heap(address)[0], 1, size)
+        name = f"%states{len(self.text.lines)}"
+        self.text.lines.append(f"  {name} = load i{size * 8}, ptr {cell}, align 1")  # never one that was loaded before
+        return self.word(name, size * 8)
+
+    def _in_heap(self, address: Int) -> tuple[str, str]:
+        """Which state is that of a byte of global memory, and whether the byte is the heap's: behind the states of the heap come
+        some of bytes that are there."""
+        e = self.emitter
+        at = e.binary("sub", self.low(address), "%heap_base", 64)
+        is_in = e.compare("ult", at, "%heap_size", 64)
+        return e.select(is_in, at, "%heap_size", 64), is_in
 
     def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
-        """A loop over the states, up to the first that does not do. Behind the last array come bytes of which none does."""
+        """A loop over the states, up to the first that does not do."""
         self.checked()
-        text, e, first, most = self.text, self.emitter, self.low(start), self.low(count)
+        text, e = self.text, self.emitter
+        array, first, most = self._states_of(space, start, count)
         before, look, inside, following, join = (
             text.label(s) for s in ("before", "look", "state", "following", "states")
         )
@@ -243,7 +246,6 @@ class EmittedStorage:
         text.lines.append(f"  br i1 {name}more, label %{inside}, label %{join}")
         text.begin(inside)
         known = e.known()
-        array = "alive" if space == contracts.state_spaces.OF_FRAMES else "shadow"
         cell = text.at(array, e.binary("add", first, name, 64), 1, 1)
         text.lines.append(f"  {name}state = load i8, ptr {cell}")
         fine = Lowering(e, {"%state": f"{name}state"}).truth(holds(variable("%state", 8)))
@@ -256,18 +258,49 @@ class EmittedStorage:
         self.words[f"{name}all"] = f"{name}all"
         return truth_variable(f"{name}all")
 
+    def _states_of(self, space: str, start: Int, count: Int) -> tuple[str, str, str]:
+        """The array of the states of bytes, at which index those begin that are asked for, and how many these are."""
+        if space == contracts.state_spaces.OF_FRAMES:
+            return "alive", self.low(start), self.low(count)
+        first, is_in = self._in_heap(start)
+        return "heap_states", first, self.emitter.select(is_in, self.low(count), "0", 64)
+
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
-        """The last piece of the caller's that does not begin behind the address."""
+        """In the block in which the last access of this site was, or else in the last that does not begin behind the address."""
         self.checked()
         e, text = self.emitter, self.text
         e.needs.add(search(text.layout.checked))
-        piece, at = f"%piece{len(text.lines)}", self.low(address)
-        text.lines.append(f"  {piece} = call i64 @ptxspec_piece(ptr %record, ptr %owned, i64 %owned_bytes, i64 {at})")
-        self.row = text.at("owned", piece, 8 * COLUMNS)
+        at, name = self.low(address), f"%block{len(text.lines)}"
+        begin, other, join = (text.label(stem) for stem in ("begin", "search", "block"))
+        cell = text.at("last_blocks", str(self.accesses.site(self.index)), 8)
+        text.lines.append(f"  br label %{begin}")
+        text.begin(begin)
+        text.lines.append(f"  {name}.last = load i64, ptr {cell}")
+        known, last = e.known(), text.at("global_blocks", f"{name}.last", 8 * COLUMNS)
+        begins, held = (text.element_of(last, i, 8) for i in range(2))
+        behind = e.binary("sub", at, self._of_block(begins), 64)
+        near = e.compare("ult", behind, self._of_block(held), 64)
+        text.lines.append(f"  br i1 {near}, label %{join}, label %{other}, !prof !0")
+        text.begin(other)
+        text.lines.append(
+            f"  {name}.other = call i64 @ptxspec_block(ptr %record, ptr %global_blocks, i64 %global_blocks_bytes, i64 {at})\n"
+            f"  store i64 {name}.other, ptr {cell}"
+        )
+        following = text.at("global_blocks", f"{name}.other", 8 * COLUMNS)
+        text.lines.append(f"  br label %{join}")
+        text.begin(join)
+        e.go_back(known)
+        self.row = f"{name}.row"
+        text.lines.append(f"  {self.row} = phi ptr [{last}, %{begin}], [{following}, %{other}]")
+        text.held[self.row] = 8 * COLUMNS
         begins, readable, writable = (text.element_of(self.row, i, 8) for i in range(3))
-        base = e.emit(f"load i64, ptr {e.emit(begins)}")
-        self.size_held = e.emit(f"load i64, ptr {e.emit(writable if write else readable)}")
+        base = self._of_block(begins)
+        self.size_held = self._of_block(writable if write else readable)
         return self.word(e.binary("sub", at, base, 64)), self.word(self.size_held)
+
+    def _of_block(self, cell: str) -> str:
+        """What a row says of a block, which is the same for the whole launch."""
+        return self.emitter.emit(f"load i64, ptr {self.emitter.emit(cell)}, !invariant.load !9")
 
     def broken_in_global(self, address: Int, size: Int | int, write: bool) -> Broken:
         raise AssertionError("compiled code leaves it to the memory to say what an access broke")
@@ -278,8 +311,6 @@ class EmittedStorage:
         return self._spared(space, self._at(space, self.low(start), length), length, write)
 
     def _at(self, space: str, offset: str, size: int | str) -> str:
-        if space == contracts.state_spaces.OF_BUFFERS:
-            return self.text.at("arena", offset, 1, size)
         number = contracts.banks.bank_of(space)
         if number != contracts.banks.FIRST:
             held, holds = self.accesses.bank(number)
@@ -290,14 +321,15 @@ class EmittedStorage:
         self.checked()
         length = self._length(contracts.state_spaces.OF_BUFFERS, size)
         e, text = self.emitter, self.text
-        host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}")
+        host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}, !invariant.load !9")
         if write:
-            e.needs.update(KEEP)
-            # an access lies in one block, a range in several
-            kept, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
-            text.lines.append(f"  call void @ptxspec_keep{kept}(ptr {self.row}, i64 {self.low(address)}{more})")
-        piece = text.at("a piece of the caller's", self.low(offset), 1, length, base=host, length=self.size_held)
-        return self._spared(contracts.state_spaces.OF_BUFFERS, piece, length, write)
+            e.needs.update(SAVE)
+            # an access lies in one page, a range in several
+            saved, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
+            given = f"ptr {self.row}, i64 %saved_mark, i64 {self.low(address)}{more}"
+            text.lines.append(f"  call void @ptxspec_save{saved}({given})")
+        place = text.at("a block of global memory", self.low(offset), 1, length, base=host, length=self.size_held)
+        return self._spared(contracts.state_spaces.OF_BUFFERS, place, length, write)
 
     def _length(self, space: str, size: Int | int) -> int | str:
         """How many bytes are moved, which are counted in a launch that counts."""

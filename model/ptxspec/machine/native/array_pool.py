@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ptxspec.machine.arrays import address_of
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.kernel_tables import KernelTables
 from ptxspec.machine.native.context import CONTEXT, FIELD
@@ -14,11 +15,6 @@ from ptxspec.machine.native.context import CONTEXT, FIELD
 LINE = 64
 #: bytes of a worker's arrays that are kept from launch to launch, at most
 KEPT = 1 << 23
-
-
-def address_of(array: np.ndarray) -> int:
-    """Where an array's bytes lie."""
-    return int(array.__array_interface__["data"][0])
 
 
 def set_array(context: np.ndarray, name: str, array: np.ndarray) -> None:
@@ -46,8 +42,12 @@ class WorkerArrays:
     def begun(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the worker's others are as
         the last launch left them."""
-        self._piece[:] = 0
+        self.clear()
         return self._context.copy(), dict(self._arrays)
+
+    def clear(self) -> None:
+        """Let those of the driver be zeros."""
+        self._piece[:] = 0
 
 
 class ArrayPool:

@@ -14,7 +14,7 @@ from ptxspec.terms.types import Type
 ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *OF_OPERATIONS)
 #: numbers that only instructions read
 OWN_NUMBERS = (
-    "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start",
+    "heap_base", "heap_size", "saved_mark",
     *(f"{array}_size" for array in hosts.SPACES.values()), *(f"{array}_stride" for array in hosts.PARTS.values()),
 )  # fmt: skip
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has

@@ -13,20 +13,22 @@ from ptxspec import contracts
 from ptxspec.base.options import Copies
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
+from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
 from ptxspec.machine.counting import Counters, counters
 from ptxspec.machine.driver import inventory
-from ptxspec.machine.engine import ThreadFault
+from ptxspec.machine.engine import PreparedProgram, ThreadFault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import MOST_NOTED, WORDS
 from ptxspec.machine.flow import Block
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.kernel_tables import kernel_tables
-from ptxspec.machine.memory import LaunchMemory, untouched
-from ptxspec.machine.native.array_pool import ArrayPool, WorkerArrays, address_of, set_array
+from ptxspec.machine.memory import LaunchMemory
+from ptxspec.machine.native.array_pool import ArrayPool, WorkerArrays, set_array
 from ptxspec.machine.native.code import FEW_THREADS, Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
+from ptxspec.machine.native.global_blocks import sites
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.operations import extent_of
@@ -129,6 +131,7 @@ class CompiledKernel:
         if self._pool is None or self._pool[:2] != (shape, threads):
             bytes_of = {
                 "registers": layout.register_bytes + 8, "special": layout.special_bytes + 8, "tile": layout.tile_bytes + 8,
+                "last_blocks": 8 * sites(self._ops),
             }  # fmt: skip
             self._pool = shape, threads, ArrayPool(shape, threads, self._tables, bytes_of)
         return self._pool[2].arrays(worker)
@@ -153,20 +156,18 @@ class NativeRun:
     ):
         self.layout, self.program, self.memory = compiled.layout, program, memory
         layout, capacity = self.layout, self.layout.capacity
-        self.extents = extents
+        self.extents, self._compiled, self._copies = extents, compiled, compiled.copies
         self.flow = program.flow
+        self._worker = compiled.arrays(slots, extents, worker)
         #: where the machine code finds all it touches, and the arrays among that
-        self.context, self.arrays = compiled.arrays(slots, extents, worker).begun()
+        self.context, self.arrays = self._worker.begun()
         rows = capacity if program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         more = {
             "gone": memory.gone, "stack": untouched(slots * extents.threads * layout.stack + 8),
             "request": self.request, "answer": self.answer, "banks": self._banks(),
-            "arena": memory.arena, "shadow": memory.shadow,
             **{array: memory.buffers_of[s] for s, array in hosts.SPACES.items() if s not in hosts.PARTS},
         }  # fmt: skip
-        if memory.owned is not None:
-            more["owned"] = memory.owned.rows
         if program.flow.observed.counts:
             self.counters = counters(program)
             more |= dict(zip(hosts.COUNTERS, self.counters, strict=True))
@@ -183,10 +184,8 @@ class NativeRun:
         self._raised: BaseException | None = None
         numbers = {
             "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
-            "end_batch_at": compiled.code.end_batch,
-            "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
-            "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
-            **{f"{array}_stride": memory.strides[s] for s, array in hosts.PARTS.items()}, "capacity": capacity,
+            "end_batch_at": compiled.code.end_batch, "capacity": capacity,
+            **{f"{array}_stride": memory.strides[s] for s, array in hosts.PARTS.items()},
             **{f"{array}_size": memory.sizes[s] for s, array in hosts.SPACES.items()},
             **dict(zip(FACTS, extents.facts(), strict=True)),
         }  # fmt: skip
@@ -201,7 +200,35 @@ class NativeRun:
             self.set(name, value)
         self._pointer = address_of(self.context)
         self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(compiled.drive)
+        #: the context as it was when the first launch began to run
+        self._begun: np.ndarray | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Take what each launch has of its own."""
+        memory = self.memory
+        self.arrays["last_blocks"][:] = 0
+        self._lies("global_blocks", memory.blocks.rows)
+        self.set("saved_mark", memory.blocks.saved_mark)
+        if memory.heap is not None:
+            self._lies("heap_states", memory.heap_states)
+            self.set("heap_base", memory.heap.base)
+            self.set("heap_size", len(memory.heap.data))
         self.empty()
+
+    def restart(self, prepared: PreparedProgram, extents: Extents) -> bool:
+        observed, memory = self.flow.observed, self.memory
+        if prepared is not self._compiled or self._compiled.copies != self._copies or self._begun is None:
+            return False
+        if observed.counts or observed.kinds or self.program.asynchronous is not None or memory.fresh is not None:
+            return False
+        self._worker.clear()
+        self.context[:] = self._begun
+        self.record[:] = 0
+        self.extents = extents
+        self.set("%launch", extents.launch)
+        self._begin()
+        return True
 
     def _banks(self) -> np.ndarray:
         """For each bank of constants how many bytes it holds, and where they are."""
@@ -215,6 +242,8 @@ class NativeRun:
 
     def _lies(self, name: str, array: np.ndarray) -> None:
         """Let an array be where the machine code finds it."""
+        if self.arrays.get(name) is array:
+            return
         self.arrays[name] = array
         set_array(self.context, name, array)
 
@@ -251,6 +280,8 @@ class NativeRun:
 
     def run(self) -> int:
         """Run until the host is needed; why, as the driver says it."""
+        if self._begun is None:
+            self._begun = self.context.copy()
         code = self._drive(self._pointer)
         if self.record[hosts.WHICH]:
             hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])

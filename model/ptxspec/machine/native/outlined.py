@@ -70,7 +70,8 @@ class OutlinedFunctions:
         key = (space, size, write, tuple(into))
         if key not in self._names:
             needs: set[str] = set()
-            body = _access(self.layout, space, size, write, into, needs)
+            site = 3 * len(self.layout.program.kernel.code) + self._made
+            body = _access(self.layout, space, size, write, into, needs, site)
             self._names[key] = self._add("ptr", body, needs)
         return self._names[key]
 
@@ -91,7 +92,9 @@ def results_type(op: Op) -> str:
     return "{" + ", ".join(llvm_type(type) for _, type, _ in destinations(op)) + "}"
 
 
-def _access(layout: Layout, space: str, size: int, write: bool, into: Collection[str], needs: set[str]) -> str:
+def _access(
+    layout: Layout, space: str, size: int, write: bool, into: Collection[str], needs: set[str], site: int
+) -> str:
     """The parameters and the body of the function that checks one kind of access."""
     text = FunctionText(layout, needs)
 
@@ -101,7 +104,7 @@ def _access(layout: Layout, space: str, size: int, write: bool, into: Collection
         text.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")
         text.begin(good)
 
-    accesses = Accesses(text, check)
+    accesses = Accesses(text, check, first_site=site)
     pointer = accesses.find(space, "%address", size, write, 0, into)
     head = Head(text, set())
     return "\n".join(

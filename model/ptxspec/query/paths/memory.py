@@ -283,7 +283,7 @@ NONE = integer(0)
 class RegionStorage:
     """A region as an access reaches it: what the step asks. `allowed` becomes the condition under which no rule is broken."""
 
-    ignores_upper_halves, clustered, owned = True, False, True
+    ignores_upper_halves, clustered = True, False
     rank, threads, members = NONE, NONE, NONE
 
     def __init__(self, region: Region, offset: Int):
@@ -301,8 +301,7 @@ class RegionStorage:
         self.allowed = FALSE
 
     def first(self, ways: Sequence[Way[None]], otherwise: Callable[[], None]) -> None:
-        """No region is one of the arrays of a launch."""
-        otherwise()
+        raise AssertionError("an access in a proof names its state space")
 
     def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
         return NONE, self.offset
@@ -319,17 +318,15 @@ class RegionStorage:
     def stack_states(self, space: str, start: Int, size: int) -> Int | None:
         return None
 
-    def among_arrays(self, address: Int) -> tuple[Bool, Int]:
-        return FALSE, NONE
-
-    def states(self, start: Int, size: int) -> Int:
-        return NONE
+    def heap_states(self, address: Int, size: int) -> Int | None:
+        """A region is no part of the heap."""
+        return None
 
     def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
         raise AssertionError("a proof is about no asynchronous operation")
 
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
-        return self.offset, integer(self.region.size if self.region.writable or not write else 0)
+        return self.offset, integer(contracts.access.reachable(self.region.size, self.region.writable, write))
 
     def broken_in_global(self, address: Int, size: Int | int, write: bool) -> Broken:
         raise AssertionError("a proof says nothing of what an access broke")

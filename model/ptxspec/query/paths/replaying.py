@@ -18,7 +18,8 @@ from ptxspec.machine.engine import Engine
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.exact_engine import ExactEngine, ExactRun, InterpretedKernel
 from ptxspec.machine.fresh import Fresh
-from ptxspec.machine.launch import LaunchBounds, Launches, LaunchOptions, LaunchSettings, LaunchShape
+from ptxspec.machine.launch import LaunchBounds, Launches, LaunchOptions, LaunchShape, RequestedLaunch
+from ptxspec.machine.launch_plan import LaunchSettings
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.program import KernelProgram
@@ -102,13 +103,13 @@ class _Launches(Launches):
     """Launches whose threads begin with registers that are given."""
 
     first: _InitialState
-    engine: _Engine
+    chosen_engine: _Engine
 
-    def _run(self, kernel: Any, extents: Any, args: Any, limits: Any, how: LaunchSettings) -> Any:
-        return super()._run(kernel, extents, args, limits, how._replace(fresh=self.first))
+    def _fresh(self, seed: Any) -> Fresh:
+        return self.first
 
-    def _engine(self, how: LaunchSettings) -> Engine:
-        return self.engine
+    def engine(self, how: LaunchSettings) -> Engine:
+        return self.chosen_engine
 
 
 class _Picked(Profile):
@@ -160,16 +161,16 @@ def run(
         return None
     values = {**values, **where.addresses}
     launches = _Launches(side.checked)
-    launches.first, launches.engine = _InitialState(side, options, values), _Engine()
+    launches.first, launches.chosen_engine = _InitialState(side, options, values), _Engine()
     for name, place in side.checked.places.items():
         if place.space == contracts.state_spaces.OF_BUFFERS and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
     # a side that may be contracted is not launched
     contract, picked = "none" if options.contract == "any" else options.contract, _Picked(profile, pick)
-    wanted = LaunchOptions("exact", picked, 1, None, (where.memory,), None, "early", contract, "round-robin", False)
+    wanted = LaunchOptions("exact", picked, 1, None, "early", contract, "round-robin", False)
     grid, bounds = LaunchShape(1, options.lanes, None, 0, False), LaunchBounds(_STEPS, None, None, None)
     try:
-        launches.launch(side.main.name, grid, _arguments(side, values), bounds, wanted)
+        launches.launch(side.main.name, RequestedLaunch(grid, bounds, wanted), _arguments(side, values), [where.memory])
     except LaunchError as error:
         if error.rule == "no choice":
             return None
@@ -197,7 +198,7 @@ def _arguments(side: Side, values: Mapping[str, Any]) -> list[Any]:
 
 def _results(side: Side, options: Options, launches: _Launches, where: Memories) -> dict[str, Any]:
     results: dict[str, Any] = {}
-    state = launches.engine.run
+    state = launches.chosen_engine.run
     if state is not None and side.what == "fragment":
         for lane in range(options.lanes):
             for name, value in state.registers[lane].items():

@@ -1,0 +1,211 @@
+"""All of a launch but its arguments, made ready once: a kernel, its shape, and options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxspec import contracts
+from ptxspec.base import options
+from ptxspec.language.checked import Kernel
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.blocks import Blocks
+from ptxspec.machine.call_graph import stack_moves
+from ptxspec.machine.counting import CountCollector, Counts
+from ptxspec.machine.driver import codes
+from ptxspec.machine.engine import EngineRun
+from ptxspec.machine.errors import LaunchError
+from ptxspec.machine.events import ObservedEvents
+from ptxspec.machine.fresh import Fresh
+from ptxspec.machine.host import Host, open_result
+from ptxspec.machine.images import OPAQUE_TYPES
+from ptxspec.machine.imaging import ImageUnit
+from ptxspec.machine.limits import LaunchLimits
+from ptxspec.machine.marshalling import arguments
+from ptxspec.machine.memory import LaunchMemory
+from ptxspec.machine.owned import ReachedMemory
+from ptxspec.machine.system import System
+from ptxspec.machine.turn_schedule import TurnSchedule
+from ptxspec.machine.workers import CtaShare, together
+from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.profiles import Profile
+
+if TYPE_CHECKING:
+    from ptxspec.machine.launch import Launches
+    from ptxspec.machine.observing import Observer
+
+#: what the host makes of arrays for textures, samplers and surfaces
+IMAGES = tuple(OPAQUE_TYPES)
+#: bytes of memory of threads and CTAs that are kept from launch to launch, at most
+_KEPT = 1 << 23
+
+
+class Outcome(NamedTuple):
+    """The result of a launch. `steps` is the number of thread-instructions executed: an instruction that a warp of 32 threads
+    executes counts 32 times. `schedule` has the choices of a launch that chose whose turn it was, to be followed by another
+    one; else None. `counts` has what the instructions did, if the launch counted that.
+
+    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
+    >>> ptxspec.load(text).launch("nothing", block=32).steps
+    32
+    """
+
+    steps: int
+    schedule: tuple[int, ...] | None = None
+    counts: Counts | None = None
+
+
+class LaunchSettings(NamedTuple):
+    """The options of a launch, checked: the engine, the profile, how many threads of the host there may be, where texts go,
+    what memory begins with, when pieces of asynchronous operations land, whether products and sums are contracted, and the
+    schedule."""
+
+    engine: str
+    profile: Profile
+    workers: int
+    printed: Callable[[str], object]
+    fresh: Fresh | None
+    copies: options.Copies
+    contracts_all: bool
+    schedule: TurnSchedule
+    observers: Sequence[Observer]
+    observed: ObservedEvents
+
+
+class LaunchPlan:
+    """A kernel of a module, the shape of a grid, and options. Executions follow one another; the memory of threads and CTAs, and
+    the engine's arrays, serve all of them, if they are small."""
+
+    def __init__(
+        self, launches: Launches, kernel: Kernel, extents: Extents, settings: LaunchSettings, limits: LaunchLimits
+    ):
+        """Raises LaunchError if there is no room for one cluster, and ValueError for too much shared memory."""
+        self._launches, self._kernel, self._settings = launches, kernel, settings
+        self.program = launches.program(kernel.name, settings, extents)
+        self._extents = extents._replace(shared=self.program.shared_size(extents.dynamic_shared))
+        contracts.limits.check_shared(extents.dynamic_shared, self._extents.shared)
+        self._slots, self._batch_bytes = limits.slots(self.program, self._extents)
+        places = (*launches.checked.places.values(), *kernel.parameters)
+        self._names_images = any(place.opaque for place in places)
+        #: of each worker the memory and the engine's run, which the next execution has again
+        self._memories: list[LaunchMemory] = []
+        self._runs: dict[int, EngineRun] = {}
+        self._fills = launches.fills
+
+    def execute(self, args: Sequence[Any], reached: ReachedMemory, limits: LaunchLimits) -> Outcome:
+        """Run the grid, and let the arrays, the images and the module have what it wrote. Raises what `Module.launch` does."""
+        launches, kernel, settings = self._launches, self._kernel, self._settings
+        schedule = settings.schedule.again()
+        images = [value for value in args if isinstance(value, IMAGES)]
+        bound, names = launches.images(kernel, args) if images or self._names_images else ({}, {})
+        unit = ImageUnit(bound, names, settings.profile, settings.engine == "native", limits.check)
+        if images:
+            args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
+        space = launches.space
+        space.begin()
+        parameters, arrays = arguments(kernel, args, space)
+        launches.warn_of_elements(kernel, arrays)
+        extents = self._extents._replace(launch=launches.next_number())
+        blocks = launches.blocks(reached, arrays)
+        counting = CountCollector(self.program) if settings.observed.counts else None
+        try:
+            with blocks.undone():
+                memory = self._memory(blocks, parameters)
+                steps = self._run(extents, memory, unit, limits, schedule, counting)
+                unit.finish()
+        except BaseException:
+            self._forget()
+            raise
+        finally:
+            space.forget(passed.block for passed in arrays)
+        for passed in arrays:
+            passed.finish()
+        launches.heap = memory.heap
+        if sum(memory.own_bytes for memory in self._memories) > _KEPT:
+            self._forget()
+        return Outcome(steps, schedule.reported, None if counting is None else counting.counts(launches.checked))
+
+    def _forget(self) -> None:
+        """Let the next execution have other memory."""
+        self._memories, self._runs, self._fills = [], {}, self._launches.fills
+
+    def _memory(self, blocks: Blocks, parameters: bytes) -> LaunchMemory:
+        """The memory of an execution."""
+        launches, extents, program = self._launches, self._extents, self.program
+        if self._fills != launches.fills:
+            self._forget()
+        if not self._memories:
+            alive = None
+            if stack_moves(program.kernel):  # a stack begins with the frame of the entry, the first that there is
+                alive = contracts.functions.end_of_frame(0, self._kernel.frame_size, 0)
+            self._memories = [
+                LaunchMemory(
+                    launches.space,
+                    launches.constants,
+                    len(parameters),
+                    program.sizes(extents.shared),
+                    self._slots,
+                    self._slots * extents.threads,
+                    alive,
+                    extents.cluster_size,
+                    self._settings.fresh,
+                    program.ignores_upper_halves,
+                )
+            ]
+        memory = self._memories[0]
+        memory.begin(blocks, parameters, None if launches.heap is None else launches.heap.copy())
+        return memory
+
+    def _run(
+        self,
+        extents: Extents,
+        memory: LaunchMemory,
+        unit: ImageUnit,
+        limits: LaunchLimits,
+        schedule: TurnSchedule,
+        counting: CountCollector | None,
+    ) -> int:
+        """Run the threads; how many steps that took."""
+        settings, program, checked = self._settings, self.program, self._launches.checked
+        system = System(memory, extents.threads, settings.printed, limits.check)
+        observing = None
+        if settings.observed.kinds:
+            from ptxspec.machine.observing import EventDispatcher  # which few launches need
+
+            observing = EventDispatcher(settings.observers, checked, program, extents, memory)
+        host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, observing)
+        try:
+            return self._share(host) if program.flow.blocks else 0
+        except NoChoice as error:
+            raise open_result(error, None) from None
+        except LaunchError as error:
+            error.schedule = schedule.reported
+            raise
+
+    def _share(self, host: Host) -> int:
+        """Let workers run the grid; how many steps that took."""
+        extents, limits, slots = host.extents, host.limits, self._slots
+        limits.ctas = extents.ctas
+        most = self._settings.workers if self.program.spreads else 1
+        workers = limits.workers(min(most, -(-extents.ctas // slots)), self._batch_bytes)
+        engine = self._launches.engine(self._settings)
+        prepared = engine.prepared(self.program, extents.ctas * extents.threads, workers > 1, limits.check)
+        while len(self._memories) < workers:
+            self._memories.append(host.memory.beside())
+        share, works = CtaShare(extents.ctas, slots, workers), []
+        for worker in range(workers):
+            memory = self._memories[worker]
+            if worker:
+                memory.begin_beside(host.memory)
+            of_worker = host if not worker else host._replace(memory=memory)
+            running = self._runs.get(worker)
+            if running is None or not running.restart(prepared, extents):
+                empties = int(self._settings.engine == "exact" or memory.is_large)
+                if memory.fresh is not None:
+                    empties = codes.FILLS
+                running = self._runs[worker] = of_worker.begin(prepared, slots, worker, empties)
+            works.append(partial(of_worker.run, running, worker, share))
+        steps = together(works, limits.stop)
+        limits.note_end()
+        return steps

@@ -1,0 +1,168 @@
+"""Launches that are prepared once and executed many times, and what is kept from one launch to the next."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from launching import kernel
+
+import ptxspec
+
+ENGINES = ("native", "exact")
+#: adds what shared and local memory hold, which must be nothing, to the thread's number, and leaves something there
+TRACES = kernel("""
+    .shared .b32 s[64]; .local .b32 l[4]; .reg .b32 %s, %l;
+    mov.u32 %r8, %ntid.x; mov.u32 %r9, s; mad.lo.u32 %r9, %r1, 4, %r9;
+    ld.shared.u32 %s, [%r9]; ld.local.u32 %l, [l];
+    st.shared.u32 [%r9], 5; st.local.u32 [l], 7;
+    add.u32 %r5, %r1, %s; add.u32 %r5, %r5, %l; st.global.u32 [%rd1], %r5;
+""")
+ADDS = """.version 8.0 .target sm_80 .address_size 64
+.const .u32 c = 10;
+.global .u32 g;
+.visible .entry k(.param .u64 at, .param .u32 n) { .reg .b64 a; .reg .b32 x, y;
+    ld.param.u64 a, [at]; ld.global.u32 x, [a]; ld.param.u32 y, [n]; add.u32 x, x, y; ld.const.u32 y, [c]; add.u32 x, x, y;
+    st.global.u32 [a], x; st.global.u32 [g], x; ret; }
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_memory_begins_empty_each_time(engine: Any, workers: int) -> None:
+    grid = 300 if engine == "native" else 3
+    prepared, count = ptxspec.load(TRACES).prepared("k", grid, 64, engine=engine, workers=workers), grid * 64
+    steps = set()
+    for _ in range(3):
+        out = np.zeros(count, np.uint32)
+        steps.add(prepared.launch([out]).steps)
+        assert (out == np.arange(count) % 64).all()
+    assert len(steps) == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_arguments_change_and_the_rest_stays(engine: Any) -> None:
+    module = ptxspec.load(ADDS)
+    prepared, memory = module.prepared("k", engine=engine), ptxspec.Memory()
+    one, other, third = np.zeros(1, np.uint32), np.full(4, 100, np.uint32), memory.put(np.uint32(1000))
+    for _ in range(2):
+        prepared.launch([one, 1])
+        prepared.launch((other, np.uint32(2)))
+        prepared.launch([third + 0, 3])
+        prepared.launch([int(third), 3], memory=memory)
+    assert one.tolist() == [22] and other.tolist() == [124, 100, 100, 100]
+    assert memory.view(third, np.uint32).tolist() == [1052]
+    assert module.read("g").view(np.uint32)[0] == 1052
+    module.write("c", np.uint32(20))
+    prepared.launch([one, 1])
+    assert one.tolist() == [43]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_failed_execution_leaves_no_trace(engine: Any) -> None:
+    """The arrays are as before, and so is the next execution."""
+    module = ptxspec.load(
+        kernel(
+            "st.global.u32 [%rd1], 7; ld.param.u64 %rd4, [at]; ld.global.u32 %r5, [%rd4];",
+            ".param .u64 out, .param .u64 at",
+        )
+    )
+    prepared, out = module.prepared("k", block=2, engine=engine), np.zeros(2000, np.uint32)
+    for _ in range(3):
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            prepared.launch([out, 0])
+        assert not out.any()
+        prepared.launch([out, out])
+        assert out[:3].tolist() == [7, 7, 0]
+        out[:] = 0
+
+
+def test_shapes_and_options_are_told_apart() -> None:
+    """Launches of one module in turns: what is kept for one is not used for another, also where the options are equal numbers."""
+    module, out = (
+        ptxspec.load(
+            kernel(
+                "mov.u32 %r5, %nctaid.x; mov.u32 %r6, %ntid.x; mad.lo.u32 %r5, %r5, 100, %r6; st.global.u32 [%rd0], %r5;"
+            )
+        ),
+        np.zeros(1, np.uint32),
+    )
+    for _ in range(2):
+        for grid, block in ((1, 2), (2, 1), (1, 1), ((2, 1, 1), (1, 1)), ([1], [2])):
+            module.launch("k", grid, block, [out])
+            sizes = [extent if isinstance(extent, int) else extent[0] for extent in (grid, block)]
+            assert out[0] == sizes[0] * 100 + sizes[1]
+        with pytest.raises(TypeError, match="grid is one, two or three integers"):
+            module.launch("k", 1.0, 2, [out])  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="step_limit is an integer"):
+            module.launch("k", 1, 2, [out], step_limit=1e6)  # type: ignore[arg-type]
+        module.launch("k", 1, 2, [out], step_limit=1_000_000)
+
+
+def test_a_schedule_is_reported_once() -> None:
+    module = ptxspec.load(kernel("atom.global.add.u32 %r5, [%rd0], 1; st.global.u32 [%rd1+4], %r5;"))
+    prepared = module.prepared("k", block=4, schedule="random:3")
+    first = prepared.launch([np.zeros(5, np.uint32)])
+    assert first == prepared.launch([np.zeros(5, np.uint32)]) and first.schedule
+    assert module.prepared("k", block=4, schedule=first.schedule).launch([np.zeros(5, np.uint32)]) == first
+
+
+def test_counts_are_of_one_execution() -> None:
+    prepared = ptxspec.load(ADDS).prepared("k", counts=True)
+    first, second = (prepared.launch([np.zeros(1, np.uint32), 1]).counts for _ in range(2))
+    assert first == second is not None
+
+
+def test_what_is_wrong_before_any_execution() -> None:
+    module = ptxspec.load(ADDS)
+    for how, message in (
+        ({"block": 2000}, "at least 1 and at most"), ({"profile": "none"}, "none"), ({"engine": "fast"}, "engine"),
+        ({"dynamic_shared": 1 << 30}, "bytes"), ({"workers": 0}, "workers"), ({"schedule": "any"}, "schedule"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            module.prepared("k", **how)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no entry is called"):
+        module.prepared("none")
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        module.prepared("k", args=[])  # type: ignore[call-arg]
+    with pytest.raises(ptxspec.LaunchError, match="memory limit"):
+        module.prepared("k", block=1024, memory_limit=10)
+
+
+def test_the_keywords_are_those_of_a_launch() -> None:
+    launch = inspect.signature(ptxspec.Module.launch).parameters
+    keywords = {name for name, p in launch.items() if p.kind is p.KEYWORD_ONLY} - {"memory"}
+    assert set(ptxspec.LaunchKeywords.__annotations__) == keywords
+    text = {name: str(launch[name].annotation) for name in keywords}
+    assert {n: getattr(t, "__forward_arg__", str(t)) for n, t in ptxspec.LaunchKeywords.__annotations__.items()} == text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_arrays_are_used_where_they_lie(engine: Any) -> None:
+    """What is called meanwhile sees what the kernel has stored: there is no copy, but of arrays whose bytes do not lie as in memory."""
+    source = """.version 8.0 .target sm_80 .address_size 64
+        .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 values);
+        .global .align 1 .b8 text[3] = {104, 105, 0};
+        .visible .entry k(.param .u64 out) { .reg .b64 a, t; .reg .b32 r;
+            ld.param.u64 a, [out]; st.global.u8 [a+1], 9; mov.u64 t, text; cvta.global.u64 t, t;
+            { .param .b32 result; .param .b64 p; .param .b64 q; st.param.b64 [p], t; st.param.b64 [q], 0;
+              call (result), vprintf, (p, q); } ret; }"""
+    module, seen = ptxspec.load(source), []
+    whole = np.zeros(64, np.uint8)
+    assert whole.ctypes.data % 16 == 0
+    for array, is_seen in (
+        (whole, True),
+        (whole[16:32], True),
+        (whole[1:9], False),
+        (whole[::2], False),
+        (whole.view(bool), True),
+    ):
+        array[:] = 0
+        module.launch(
+            "k", args=[array], engine=engine, printed=lambda _, array=array: seen.append(int(array.view(np.uint8)[1]))
+        )
+        assert seen.pop() == (9 if is_seen else 0)
+        assert array[1] == (1 if array.dtype == bool else 9)
+        assert np.count_nonzero(array) == 1
