@@ -101,8 +101,8 @@ class LaunchMemory:
         ignores_upper_halves: bool = False,
     ):
         """`constants` are what the spaces hold that the module fills, with room behind; there are so many bytes of `parameters`.
-        `sizes` has the bytes of each thread's or CTA's part of the state spaces in parts. `alive` is how many bytes of a stack are
-        there from the beginning, if pieces of it come and go; else all are. `fresh` decides what registers and the memory of
+        `sizes` has the bytes of each thread's or CTA's part of the state spaces in parts. `alive` is how many bytes of a stack
+        are there from the beginning, if pieces of it come and go; else all are. `fresh` decides what registers and the memory of
         threads and CTAs begin with; without it they begin with zeros. `ignores_upper_halves` says whether the upper half of a
         register does not count that holds an address of 32 bits."""
         self.ignores_upper_halves = ignores_upper_halves

@@ -400,11 +400,6 @@ def _in_environment(text: str, architecture: str, entered: Collection[str] | Non
 #: the passes that make nearly all the difference to text that an Emitter has written: that has no common expressions left, and
 #: loads what it needs at once
 QUICK = ("sroa", "instruction_combine", "simplify_cfg")
-#: those that do so for text that a compiler has made of Python, whose variables lie in memory and whose loops are as written
-QUICK_LOOPS = (
-    "sroa", "simplify_cfg", "instruction_combine", "jump_threading", "loop_rotate", "loop_unroll", "instruction_combine",
-    "simplify_cfg",
-)  # fmt: skip
 #: what the branch back of a loop ends with of which LLVM is to take several rounds at once, in a text that is compiled without
 #: vectors elsewhere; and the metadata that such a text ends with
 LOOP_HINT = ", !llvm.loop !7"

@@ -24,6 +24,9 @@ from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import release_resuming, release_unmasked
 
+#: arrivals that are looked at together
+TOGETHER = 16
+
 
 def run(m: DriverMachine) -> int:
     """Run until the grid is done, or the host is needed: which of the two, and for what."""
@@ -160,6 +163,14 @@ def consecutive_arrivals(m: DriverMachine, at: int, most: int, thread: int, op: 
     if left < most:
         most = left
     count = 1
+    while count + TOGETHER <= most:  # many at a time, in vectors, where this is compiled
+        differ = 0
+        for k in range(TOGETHER):
+            i = count + k
+            differ = differ | (m.lists[at + i] ^ (thread + i)) | (m.waits_at[thread + i] ^ op)
+        if differ:
+            break
+        count += TOGETHER
     while count < most and m.lists[at + count] == thread + count and m.waits_at[thread + count] == op:
         count += 1
     return count

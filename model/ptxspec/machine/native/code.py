@@ -20,7 +20,7 @@ from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.threads import OF_ONE, TurnFunction, of_several, turns_text
 from ptxspec.machine.native.warp_turns import turns_of_warps
 from ptxspec.machine.native.warps import WarpFunction
-from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
+from ptxspec.terms.native import LOOP_HINTS, QUICK, Library
 
 #: from so many blocks or instructions on, code that is made soon is worth more than code that is fast
 MANY_BLOCKS, MANY_INSTRUCTIONS = 500, 20_000
@@ -165,7 +165,7 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool) -> Library:
             _WEIGHTS,
         ]
     )
-    return Library(text, needs, passes=QUICK_LOOPS, entered=("drive",))
+    return Library(text, needs, entered=("drive",))
 
 
 def _through(name: str, field: str, count: int) -> str:
