@@ -75,7 +75,7 @@ BODIES = {
     "a barrier that counts": WORDS + "setp.gt.s32 %p1, %r4, 0; bar.red.popc.u32 %r5, 0, %p1; bar.red.and.pred %p2, 1, %p1; selp.u32 %r6, 1, 2, %p2;"
     "add.u32 %r4, %r5, %r6;" + STORE,
     "some warps end before others meet": "setp.ge.u32 %p1, %r1, 32; @%p1 exit; bar.warp.sync -1; mov.u32 %r4, 3;" + STORE,
-    "reductions": "red.global.add.u32 [%rd0], %r0; bar.sync 0; ld.global.u32 %r4, [%rd0]; setp.eq.u32 %p1, %r0, 0; @%p1 exit;" + STORE,
+    "reductions": ".shared .b32 sum; red.shared.add.u32 [sum], %r0; bar.sync 0; ld.shared.u32 %r4, [sum]; setp.eq.u32 %p1, %r0, 0; @%p1 exit;" + STORE,
     "registers that nothing has written": "add.u32 %r4, %r20, %r0;" + STORE,
 }  # fmt: skip
 #: what whole warps do together

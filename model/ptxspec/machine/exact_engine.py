@@ -22,8 +22,8 @@ from ptxspec.machine.call_graph import (
 )
 from ptxspec.machine.counting import Counters, counter_of, counters
 from ptxspec.machine.driver import grid, inventory, protocol
-from ptxspec.machine.driver.codes import FAULT
-from ptxspec.machine.driver.places import LANES, enqueue
+from ptxspec.machine.driver.codes import FAULT, WHOLE_CTA
+from ptxspec.machine.driver.places import BARRIERS, LANES, enqueue
 from ptxspec.machine.driver.warp_collectives import warp_of
 from ptxspec.machine.engine import PreparedProgram, ThreadFault
 from ptxspec.machine.errors import Violation
@@ -55,7 +55,7 @@ from ptxspec.machine.scripts import Function, Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.core import integer
+from ptxspec.terms.core import integer, truth
 from ptxspec.terms.effects import (
     Access,
     Advance,
@@ -408,9 +408,20 @@ class ExactRun:
         effect = self.code[block.end - 1].plan.meaning.effect
         waiting = [thread for thread in lanes if goes_on[thread] == WAITS]
         if isinstance(effect, Collective) and waiting and self.goes_on_at_once(effect, waiting):
-            for thread in waiting:
-                goes_on[thread] = block.taken
+            goes_on |= dict.fromkeys(waiting, block.taken)
+        elif isinstance(effect, Wait) and waiting and self.passes_at_once(block.end - 1, waiting):
+            goes_on |= dict.fromkeys(waiting, block.taken)
         return goes_on
+
+    def passes_at_once(self, op: int, threads: list[int]) -> bool:
+        """Whether threads of a warp need not wait at a barrier."""
+        m, page = self.machine, contracts.schedule
+        if m.fixed[op] != WHOLE_CTA:
+            return False
+        cta = threads[0] // self.extents.threads
+        lanes = sum(1 << thread % self.extents.threads % LANES for thread in threads)
+        in_use = bool(m.in_use[cta * BARRIERS + m.fixed_number[op]])
+        return page.passes_at_once(integer(lanes), integer(m.cta_states[cta]), truth(in_use)) is TRUE
 
     def goes_on_at_once(self, effect: Collective, threads: list[int]) -> bool:
         """Let threads of a warp have what they learn of one another at a collective, if they need not wait there; whether they

@@ -111,7 +111,7 @@ def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
         if block.finishes is None and block.end:
             resumes[block.end - 1] = len(blocks) if block.taken is None else block.taken
     spellings: dict[str, int] = {}
-    arrivals = [_arrival(program, op, role) for op, role in zip(code, roles, strict=True)]
+    arrivals = [_arrival(program, op) for op in code]
     rows, schedule, scopes = inventory.rows(), contracts.schedule, {role.waits_for for role in roles}
     numbers = {
         "blocks": len(blocks), "landings": len(landings), "meets": int(bool(scopes - {codes.NOT_WAITING})),
@@ -134,11 +134,19 @@ def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
     return KernelTables(numbers, tables)
 
 
-def _arrival(program: KernelProgram, op: Op, role: Role) -> tuple[int, int, int, int]:
+def _arrival(program: KernelProgram, op: Op) -> tuple[int, int, int, int]:
     """What is known of those that meet at an instruction, as driver/codes.py has it, and what each gives then."""
     given = constant_arrival(program, op)
     if given is None:
         return codes.UNKNOWN, 0, 0, 0
+    return codes.FIXED if barrier_of_all(program, op) is None else codes.WHOLE_CTA, *given
+
+
+def barrier_of_all(program: KernelProgram, op: Op) -> int | None:
+    """The number of the barrier at which an instruction arrives, if that is known, and all threads of the CTA take part, for no
+    reduction; else None."""
+    given, role = constant_arrival(program, op), role_of(op.plan.meaning.effect)
+    if given is None or role.waits_for != codes.CTA_BARRIER or role.reduces:
+        return None
     number, named, _ = given
-    whole = role.waits_for == codes.CTA_BARRIER and not role.reduces and named < 0 and 0 <= number < BARRIERS
-    return codes.WHOLE_CTA if whole else codes.FIXED, *given
+    return number if named < 0 and 0 <= number < BARRIERS else None

@@ -30,7 +30,7 @@ FIELD = {name: i for i, name in enumerate(CONTEXT)}
 #: those that the kernel's code reads where it needs them
 TOUCHED = (
     *hosts.OF_INSTRUCTIONS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named",
-    "learned_value", "words", "learned_words",
+    "learned_value", "words", "learned_words", "in_use", "cta_states",
 )  # fmt: skip
 POINTERS = (*TOUCHED, "record")
 NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))

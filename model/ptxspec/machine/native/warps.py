@@ -14,7 +14,7 @@ from typing import assert_never, cast
 
 from ptxspec import contracts
 from ptxspec.language.checked import Op
-from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.driver.places import BARRIERS, LANES
 from ptxspec.machine.flow import ending, successors
 from ptxspec.machine.native.context import bits_of, field_at, llvm_type
 from ptxspec.machine.native.head import Head
@@ -40,6 +40,7 @@ from ptxspec.machine.native.warp_registers import (
     vector_of,
 )
 from ptxspec.machine.native.warp_turns import enqueue_text, wait_text
+from ptxspec.machine.kernel_tables import barrier_of_all
 from ptxspec.machine.program import arrival_operands, constant_arrival
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.core import variable
@@ -351,6 +352,8 @@ class WarpFunction:
         index = block.end - 1
         if isinstance(effect, Collective):
             self._meet_at_once(op, effect, acting)
+        elif isinstance(effect, Wait):
+            self._pass_at_once(op, acting)
         if not (isinstance(effect, Arrive | Wait | ClusterArrive | ClusterWait) and constant_arrival(text.program, op)):
             self._by_lanes(index, acting)
         text.lines.append(f"  call void @wait_lanes(ptr %context, i64 %base, i64 {index}, {WORD} {acting})")
@@ -412,6 +415,26 @@ class WarpFunction:
         self.edges.go(behind.next, acting)
         text.number, text.block, text.live_out = number, block, live_out
         attempt.restore()
+        text.begin(wait)
+        e.go_back(known)
+
+    def _pass_at_once(self, op: Op, acting: str) -> None:
+        """Let lanes go on that do not wait at a barrier; the others come to what is written next."""
+        text, e, following = self.text, self.emitter, self.text.block.taken
+        number = barrier_of_all(text.program, op)
+        if number is None or following is None or self.edges.ends_turn(following) is not FALSE:
+            return
+        place = e.binary("add", e.binary("mul", "%slot", str(BARRIERS), 64), str(number), 64)
+        used = e.emit(f"load i64, ptr {text.at('in_use', place, 8)}")
+        alive = e.emit(f"load i64, ptr {text.at('cta_states', '%slot', 8)}")
+        names = {"%lanes": acting, "%alive": alive, "%used": used}
+        lanes, threads, uses = variable("%lanes", LANES), variable("%alive", 64), variable("%used", 64)
+        passes = contracts.schedule.passes_at_once(lanes, threads, uses != 0)
+        go, wait = text.label("passes"), text.label("waits")
+        text.lines.append(f"  br i1 {Lowering(e, names).truth(passes)}, label %{go}, label %{wait}")
+        known = e.known()
+        text.begin(go)
+        self.edges.go(following, acting)
         text.begin(wait)
         e.go_back(known)
 
