@@ -25,7 +25,7 @@ from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import release_resuming, release_unmasked
 
 #: arrivals that are looked at together
-TOGETHER = 16
+TOGETHER = 256
 
 
 def run(m: DriverMachine) -> int:
@@ -163,14 +163,17 @@ def consecutive_arrivals(m: DriverMachine, at: int, most: int, thread: int, op: 
     if left < most:
         most = left
     count = 1
-    while count + TOGETHER <= most:  # many at a time, in vectors, where this is compiled
+    while count < most:  # many at a time, in vectors, where this is compiled
+        part = most - count
+        if part > TOGETHER:
+            part = TOGETHER
         differ = 0
-        for k in range(TOGETHER):
+        for k in range(part):
             i = count + k
             differ = differ | (m.lists[at + i] ^ (thread + i)) | (m.waits_at[thread + i] ^ op)
         if differ:
             break
-        count += TOGETHER
+        count += part
     while count < most and m.lists[at + count] == thread + count and m.waits_at[thread + count] == op:
         count += 1
     return count
