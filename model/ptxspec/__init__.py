@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.events import EventKind
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch_plan import Outcome
-    from ptxspec.machine.module import LaunchKeywords, Module, PreparedLaunch
+    from ptxspec.machine.module import Module, PreparedLaunch
     from ptxspec.machine.observing import Event, ObservedInstruction, ObservedLaunch, Observer, Trace
     from ptxspec.machine.owned import Memory
     from ptxspec.machine.pointers import Pointer
@@ -79,7 +79,6 @@ _PLACES = {
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
     "Memory": "ptxspec.machine.owned",
-    "LaunchKeywords": "ptxspec.machine.module",
     "Module": "ptxspec.machine.module",
     "PreparedLaunch": "ptxspec.machine.module",
     "Count": "ptxspec.machine.counting",
@@ -160,7 +159,6 @@ __all__ = [
     "GapError",
     "Geometry",
     "LaunchError",
-    "LaunchKeywords",
     "Layout",
     "Memory",
     "Module",

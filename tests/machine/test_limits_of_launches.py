@@ -220,14 +220,14 @@ def test_compilation_has_a_limit_of_its_own(
     limit: dict[str, int], compiles: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless the launch says how long it may take, or how many steps."""
-    monkeypatch.setattr(PAGE, "SECONDS", 0.3)
+    monkeypatch.setattr(PAGE, "SECONDS", 0.1)
     module, out = ptxspec.load(many_blocks(600)), np.zeros(1, np.uint32)
     if limit:
         monkeypatch.setattr(limits.LaunchLimits, "begin_batch", lambda *_: None)  # not so short a time for the threads
         module.launch("k", args=[out], **limit)
         assert out[0] == 607
         return
-    with pytest.raises(ptxspec.LaunchError, match=r"was not ready within 0\.3 seconds.*time_limit") as caught:
+    with pytest.raises(ptxspec.LaunchError, match=r"was not ready within 0\.1 seconds.*time_limit") as caught:
         module.launch("k", args=[out])
     assert caught.value.rule == "time limit" and out[0] == 0
 

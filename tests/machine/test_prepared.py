@@ -131,12 +131,9 @@ def test_what_is_wrong_before_any_execution() -> None:
         module.prepared("k", block=1024, memory_limit=10)
 
 
-def test_the_keywords_are_those_of_a_launch() -> None:
-    launch = inspect.signature(ptxspec.Module.launch).parameters
-    keywords = {name for name, p in launch.items() if p.kind is p.KEYWORD_ONLY} - {"memory"}
-    assert set(ptxspec.LaunchKeywords.__annotations__) == keywords
-    text = {name: str(launch[name].annotation) for name in keywords}
-    assert {n: getattr(t, "__forward_arg__", str(t)) for n, t in ptxspec.LaunchKeywords.__annotations__.items()} == text
+def test_the_options_are_those_of_a_launch() -> None:
+    of_launch, of_prepared = (inspect.signature(f).parameters for f in (ptxspec.Module.launch, ptxspec.Module.prepared))
+    assert {**of_prepared, "args": of_launch["args"], "memory": of_launch["memory"]} == dict(of_launch)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -12,8 +12,7 @@ import pytest
 from launching import kernel
 
 import ptxspec
-from ptxspec.machine import launch as launching_of_modules
-from ptxspec.machine import workers
+from ptxspec.machine import launch_plan, workers
 
 #: seconds that nobody waits for, unless something is wrong, however busy the machine is
 PATIENCE = 120
@@ -35,7 +34,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(works))
         return workers.together(works, stop)
 
-    monkeypatch.setattr(launching_of_modules, "together", together)
+    monkeypatch.setattr(launch_plan, "together", together)
     return seen
 
 

@@ -41,6 +41,9 @@ def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
     counts: ptxspec.Counts | None = counted.counts
     each: tuple[ptxspec.Count, ...] = counts.instructions if counts is not None else ()
     choices: tuple[int, ...] | None = counted.schedule
+    prepared: ptxspec.PreparedLaunch = module.prepared("count", (1, 1), 1, engine=engine, time_limit=60)
+    again: ptxspec.Outcome = prepared.launch([out])
+    assert again.steps == counted.steps
     stores: Stores = Stores()
     trace: ptxspec.Trace = ptxspec.Trace(kinds=[ptxspec.EventKind.EXIT], threads=[0], limit=5)
     observers: list[ptxspec.Observer] = [stores, trace]

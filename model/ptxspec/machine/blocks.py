@@ -96,7 +96,14 @@ class UndoLog:
 
     def _take(self, marks: int, saved: int) -> None:
         self.marks, self.saved = untouched(marks), untouched(saved)
-        self.at_marks, self.at_saved = address_of(self.marks), address_of(self.saved)
+        self._addresses: tuple[int, int] | None = None
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Where the marks lie, and the saved bytes."""
+        if self._addresses is None:
+            self._addresses = address_of(self.marks), address_of(self.saved)
+        return self._addresses
 
     def begin(self, marks: int, saved: int) -> int:
         """Begin a launch whose blocks have so many pages, and so many bytes that may be written. The mark of a page that is
@@ -127,12 +134,22 @@ class BlockTable:
         #: for each block, where its marks and its saved bytes begin; and behind the last
         self.first_marks = [0, *accumulate(map(_pages, self.blocks))]
         self.first_saved = [0, *accumulate(sizes)]
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """See COLUMNS: the last two are relative to the beginning of all marks, and of all saved bytes."""
+        reachable = contracts.access.reachable
         rows = [
-            (b.base, reachable(b.size, b.writable, False), size, address_of(b.data), mark, saved)
-            for b, size, mark, saved in zip(self.blocks, sizes, self.first_marks, self.first_saved, strict=False)
+            (
+                b.base,
+                *(reachable(b.size, b.writable, write) for write in (False, True)),
+                address_of(b.data),
+                mark,
+                saved,
+            )
+            for b, mark, saved in zip(self.blocks, self.first_marks, self.first_saved, strict=False)
         ]
-        #: see COLUMNS: the last two are relative to the beginning of all marks, and of all saved bytes
-        self.rows = np.array(rows, np.uint64).reshape(-1, COLUMNS)
+        return np.array(rows, np.uint64).reshape(-1, COLUMNS)
 
     def check_array(self, what: str, first: int, end: int) -> None:
         """Raise ValueError if an array that is passed, at these addresses of the host's memory, has bytes of a block."""
@@ -152,18 +169,20 @@ class Blocks:
         if any(table.blocks[-1].end > following.blocks[0].base for table, following in pairwise(filled)):
             filled = [BlockTable(block for table in filled for block in table.blocks)]
         self._tables, self._freed, self._log = filled, freed, log
-        marks, saved = (
-            sum(f[-1] for f in of) for of in ([t.first_marks for t in filled], [t.first_saved for t in filled])
-        )
+        self._marks = sum(table.first_marks[-1] for table in filled)
         #: the mark of a page that has been saved
-        self.saved_mark = log.begin(marks, saved)
-        #: what machine code looks at: see COLUMNS. The first row is for what lies before all blocks
-        self.rows = np.zeros((1 + sum(len(table.blocks) for table in filled), COLUMNS), np.uint64)
-        begin, marks, saved = 1, log.at_marks, log.at_saved
-        for table in filled:
-            rows = self.rows[begin : begin + len(table.blocks)]
-            np.add(table.rows, np.array((0, 0, 0, 0, marks, saved), np.uint64), out=rows)
-            begin, marks, saved = begin + len(rows), marks + table.first_marks[-1], saved + table.first_saved[-1]
+        self.saved_mark = log.begin(self._marks, sum(table.first_saved[-1] for table in filled))
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks."""
+        rows = np.zeros((1 + sum(len(table.blocks) for table in self._tables), COLUMNS), np.uint64)
+        begin, (marks, saved) = 1, self._log.addresses
+        for table in self._tables:
+            end = begin + len(table.blocks)
+            np.add(table.rows, np.array((0, 0, 0, 0, marks, saved), np.uint64), out=rows[begin:end])
+            begin, marks, saved = end, marks + table.first_marks[-1], saved + table.first_saved[-1]
+        return rows
 
     @cached_property
     def blocks(self) -> list[GlobalBlock]:
@@ -174,9 +193,14 @@ class Blocks:
         return [block.base for block in self.blocks]
 
     @cached_property
-    def _first_marks(self) -> list[int]:
-        """For each block, where its marks begin."""
-        return [int(at) - self._log.at_marks for at in self.rows[1:, 4]]
+    def _firsts(self) -> tuple[list[int], list[int]]:
+        """For each block, where its marks and its saved bytes begin."""
+        all_marks, all_saved, marks, saved = [], [], 0, 0
+        for table in self._tables:
+            all_marks += [marks + first for first in table.first_marks[:-1]]
+            all_saved += [saved + first for first in table.first_saved[:-1]]
+            marks, saved = marks + table.first_marks[-1], saved + table.first_saved[-1]
+        return all_marks, all_saved
 
     def in_block(self, address: int, write: bool) -> tuple[int, int]:
         """How far an address is behind the beginning of the last block that does not begin behind it, and how many bytes of that
@@ -198,7 +222,7 @@ class Blocks:
 
     def _save(self, number: int, page: int) -> None:
         """Save what a page has of a block, unless that was done before."""
-        mark = self._first_marks[number] + page - (self.blocks[number].base >> PAGE)
+        mark = self._firsts[0][number] + page - (self.blocks[number].base >> PAGE)
         if self._log.marks[mark] != self.saved_mark:
             data, saved = self._page(number, page)
             saved[:] = data
@@ -206,7 +230,7 @@ class Blocks:
 
     def _page(self, number: int, page: int) -> tuple[np.ndarray, np.ndarray]:
         """The bytes that a page has of a block, and those in which they are saved."""
-        block, saved = self.blocks[number], int(self.rows[number + 1, 5]) - self._log.at_saved
+        block, saved = self.blocks[number], self._firsts[1][number]
         begin, end = max(0, (page << PAGE) - block.base), min(block.size, (page + 1 << PAGE) - block.base)
         return block.data[begin:end], self._log.saved[saved + begin : saved + end]
 
@@ -226,12 +250,10 @@ class Blocks:
             self._log.end()
 
     def _undo(self) -> None:
-        marks = (
-            self._log.marks[: self._first_marks[-1] + _pages(self.blocks[-1])] if self.blocks else self._log.marks[:0]
-        )
-        for mark in np.flatnonzero(marks == self.saved_mark).tolist():
-            number = bisect_right(self._first_marks, mark) - 1
-            data, saved = self._page(number, mark - self._first_marks[number] + (self.blocks[number].base >> PAGE))
+        first_marks, _ = self._firsts
+        for mark in np.flatnonzero(self._log.marks[: self._marks] == self.saved_mark).tolist():
+            number = bisect_right(first_marks, mark) - 1
+            data, saved = self._page(number, mark - first_marks[number] + (self.blocks[number].base >> PAGE))
             data[:] = saved
 
 

@@ -93,6 +93,9 @@ class LaunchPlan:
         self._runs: dict[int, EngineRun] = {}
         self._fills = launches.fills
 
+    def __str__(self) -> str:
+        return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
+
     def execute(self, args: Sequence[Any], reached: ReachedMemory, limits: LaunchLimits) -> Outcome:
         """Run the grid, and let the arrays, the images and the module have what it wrote. Raises what `Module.launch` does."""
         launches, kernel, settings = self._launches, self._kernel, self._settings

@@ -22,10 +22,6 @@ PAUSE = {"native": 10_000_000, "exact": 100_000}
 #: seconds that have passed, and seconds of processors that this process has had
 clock, processor = time.monotonic, time.process_time
 
-#: the part of the seconds that a launch has by default in which processors are taken to be its own: to ask the system how much it
-#: had of them takes longer than a short launch
-UNCOUNTED = 0.01
-
 #: what is told of progress: thread-instructions executed, CTAs that have ended, CTAs in all
 Progress = Callable[[int, int, int], object]
 
@@ -61,7 +57,7 @@ class LaunchLimits:
         self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
         self._firsts: dict[int, int] = {}
         self._is_prepared = False
-        self._batch_began, self._processor_ends = math.inf, math.inf
+        self._batch_ends, self._processor_ends = math.inf, math.inf
         if self.seconds is None:
             self._count_anew()
 
@@ -76,11 +72,7 @@ class LaunchLimits:
         now = clock()
         if now > self._ends:
             raise LaunchError("time limit", f"the launch did not end within {self.seconds:g} seconds")
-        if now <= self._batch_began + self._most_seconds * UNCOUNTED:
-            return
-        if self._processor_ends == math.inf:
-            self._processor_ends = processor() + self._most_seconds * (1 - UNCOUNTED)
-        if now > self._batch_began + self._most_seconds and processor() > self._processor_ends:
+        if now > self._batch_ends and processor() > self._processor_ends:  # not if others had the processor meanwhile
             if not self._is_prepared:
                 within = f"the kernel was not ready within {self._most_seconds:g} seconds"
                 raise LaunchError(
@@ -89,7 +81,7 @@ class LaunchLimits:
             raise self._too_much(f"{self._most_seconds:g} seconds")
 
     def _count_anew(self) -> None:
-        self._batch_began, self._processor_ends = clock(), math.inf
+        self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
 
     def slots(self, program: KernelProgram, extents: Extents) -> tuple[int, int]:
         """(how many CTAs are resident at once, in whole clusters, and how many bytes they take). Raises LaunchError if there is

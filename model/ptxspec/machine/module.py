@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 from ptxspec.base import options
 from ptxspec.language.checked import Checked
@@ -20,28 +20,6 @@ if TYPE_CHECKING:
     from ptxspec.machine.limits import Progress
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.owned import Memory
-
-
-class LaunchKeywords(TypedDict, total=False):
-    """The options of a launch that do not belong to its arguments: see `Module.launch`."""
-
-    dynamic_shared: int
-    cluster: int | Sequence[int] | None
-    nonportable_cluster: bool
-    profile: str
-    engine: options.Engine
-    workers: int
-    step_limit: int | None
-    time_limit: float | None
-    memory_limit: int | None
-    progress: Progress | None
-    printed: Callable[[str], object] | None
-    seed: int | None
-    copies: options.Copies
-    contract: options.Contract
-    schedule: str | Sequence[int]
-    counts: bool
-    observers: Sequence[Observer]
 
 
 class Module:
@@ -232,22 +210,59 @@ class Module:
         name: str,
         grid: int | Sequence[int] = 1,
         block: int | Sequence[int] = 1,
-        **keywords: Unpack[LaunchKeywords],
+        *,
+        dynamic_shared: int = 0,
+        cluster: int | Sequence[int] | None = None,
+        nonportable_cluster: bool = False,
+        profile: str = "hopper",
+        engine: options.Engine = "native",
+        workers: int = 1,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
+        printed: Callable[[str], object] | None = None,
+        seed: int | None = None,
+        copies: options.Copies = "early",
+        contract: options.Contract = "none",
+        schedule: str | Sequence[int] = "round-robin",
+        counts: bool = False,
+        observers: Sequence[Observer] = (),
     ) -> PreparedLaunch:
         """A launch that can be executed many times, each time with other arguments. All is decided once that does not
-        depend on these: the shape, the options, and whether the kernel can be launched so. `grid`, `block` and `keywords` are as
+        depend on these: the shape, the options, and whether the kernel can be launched so. The shape and the options are as
         for `launch`. Raises what `launch` raises for them.
 
         >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
-        ... .visible .entry add(.param .u64 sum, .param .u32 n) { .reg .b64 a;  .reg .b32 n, old;
-        ...     ld.param.u64 a, [sum];  ld.param.u32 n, [n];  atom.global.add.u32 old, [a], n;  ret; }''')
+        ... .visible .entry add(.param .u64 sum, .param .u32 number) { .reg .b64 a;  .reg .b32 n, old;
+        ...     ld.param.u64 a, [sum];  ld.param.u32 n, [number];  atom.global.add.u32 old, [a], n;  ret; }''')
         >>> add, total = module.prepared("add", block=4), np.zeros(1, np.uint32)
         >>> for number in range(3):
         ...     outcome = add.launch([total, number])
         >>> total
         array([12], dtype=uint32)
         """
-        how = _requested(grid, block, **keywords)
+        how = _requested(
+            grid,
+            block,
+            dynamic_shared=dynamic_shared,
+            cluster=cluster,
+            nonportable_cluster=nonportable_cluster,
+            profile=profile,
+            engine=engine,
+            workers=workers,
+            step_limit=step_limit,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            progress=progress,
+            printed=printed,
+            seed=seed,
+            copies=copies,
+            contract=contract,
+            schedule=schedule,
+            counts=counts,
+            observers=observers,
+        )
         return PreparedLaunch(self, how, self._launches.plan(name, how)[0])
 
     @locked
@@ -279,16 +294,30 @@ class Module:
 
 
 class PreparedLaunch:
-    """A launch but for its arguments, as `Module.prepared` returns it. It shares the lock of its module."""
+    """A launch but for its arguments, as `Module.prepared` returns it. Launches of its module run one after the other, this one
+    among them.
+
+    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
+    >>> ptxspec.load(text).prepared("nothing", grid=2, block=32)
+    PreparedLaunch(nothing, grid (2, 1, 1), block (32, 1, 1))
+    """
 
     def __init__(self, module: Module, how: RequestedLaunch, plan: LaunchPlan):
         self._module, self._how, self._plan = module, how, plan
         self.lock = module.lock
 
+    def __repr__(self) -> str:
+        return f"PreparedLaunch({self._plan})"
+
     @locked
     def launch(self, args: Sequence[Any] = (), *, memory: Memory | Sequence[Memory] = ()) -> Outcome:
         """Run the grid once, and return when all of its CTAs have ended. `args`, `memory`, the result and the errors are as for
-        `Module.launch`. A `time_limit` is that of each execution, without preparation."""
+        `Module.launch`. A `time_limit` is that of each execution, without preparation.
+
+        >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
+        >>> ptxspec.load(text).prepared("nothing", block=32).launch().steps
+        32
+        """
         return self._module._launches.execute(self._plan, args, _memories(memory), self._how)
 
 
@@ -300,23 +329,23 @@ def _requested(
     grid: Any,
     block: Any,
     *,
-    dynamic_shared: Any = 0,
-    cluster: Any = None,
-    nonportable_cluster: Any = False,
-    profile: Any = "hopper",
-    engine: Any = "native",
-    workers: Any = 1,
-    step_limit: Any = None,
-    time_limit: Any = None,
-    memory_limit: Any = None,
-    progress: Any = None,
-    printed: Any = None,
-    seed: Any = None,
-    copies: Any = "early",
-    contract: Any = "none",
-    schedule: Any = "round-robin",
-    counts: Any = False,
-    observers: Any = (),
+    dynamic_shared: Any,
+    cluster: Any,
+    nonportable_cluster: Any,
+    profile: Any,
+    engine: Any,
+    workers: Any,
+    step_limit: Any,
+    time_limit: Any,
+    memory_limit: Any,
+    progress: Any,
+    printed: Any,
+    seed: Any,
+    copies: Any,
+    contract: Any,
+    schedule: Any,
+    counts: Any,
+    observers: Any,
 ) -> RequestedLaunch:
     """What a caller wants, but for the arguments."""
     from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape, RequestedLaunch

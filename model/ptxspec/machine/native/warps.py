@@ -16,6 +16,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.driver.places import BARRIERS, LANES
 from ptxspec.machine.flow import ending, successors
+from ptxspec.machine.kernel_tables import barrier_of_all
 from ptxspec.machine.native.context import bits_of, field_at, llvm_type
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import ComputationEmitter
@@ -40,7 +41,6 @@ from ptxspec.machine.native.warp_registers import (
     vector_of,
 )
 from ptxspec.machine.native.warp_turns import enqueue_text, wait_text
-from ptxspec.machine.kernel_tables import barrier_of_all
 from ptxspec.machine.program import arrival_operands, constant_arrival
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.core import variable
