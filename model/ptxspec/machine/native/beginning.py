@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.codes import FILLS
+from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
 from ptxspec.machine.native.layout import Layout
@@ -20,7 +21,10 @@ def beginning(layout: Layout, needs: set[str]) -> str:
     """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all threads there may be."""
     text = _Beginning(layout, needs)
     every = list(layout.special_offsets)
-    by_cta = [n for n in every if PLACE in variables_of(meaning(n, layout.program.clustered))]
+    reads = {n: variables_of(meaning(n, layout.program.clustered)) for n in every}
+    by_cta = [n for n in every if PLACE in reads[n]]
+    # a warp that has its turn together reads what all its threads are told where its first one does
+    warps = layout.program.flow.by_warps and not any(INDEX in reads[n] for n in by_cta)
     return f"""
 define i64 @begin(ptr noalias %context) {{
 entry:
@@ -33,7 +37,7 @@ all:
   store i64 1, ptr %known_at
 {text.filling("all", every, "%slots")}
 some:
-{text.filling("some", by_cta, "%resident_ctas")}
+{text.filling("some", by_cta, "%resident_ctas", LANES if warps else 1)}
   ret i64 0
 }}"""
 
@@ -92,8 +96,9 @@ class _Beginning:
             f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {pointer}span, i1 false)"
         )
 
-    def filling(self, stem: str, names: list[str], slots: str) -> str:
-        """Text that writes what special registers say, for each thread of so many CTAs; it goes on behind itself."""
+    def filling(self, stem: str, names: list[str], slots: str, step: int = 1) -> str:
+        """Text that writes what special registers say, for each thread of so many CTAs, or the first of every `step`; it goes on
+        behind itself."""
         if not names:
             return f"  br label %{stem}_done\n{stem}_done:" if stem == "some" else "  br label %some"
         layout = self.layout
@@ -147,7 +152,7 @@ class _Beginning:
   %{stem}.index32 = trunc i64 %{stem}.index to i32
 {joined(inner)}
 {joined(stores)}
-  %{stem}.index1 = add i64 %{stem}.index, 1
+  %{stem}.index1 = add i64 %{stem}.index, {step}
   %{stem}.more = icmp ult i64 %{stem}.index1, %threads
   br i1 %{stem}.more, label %{stem}_thread, label %{stem}_next
 {stem}_next:
