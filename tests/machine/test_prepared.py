@@ -163,3 +163,50 @@ def test_arrays_are_used_where_they_lie(engine: Any) -> None:
         assert seen.pop() == (9 if is_seen else 0)
         assert array[1] == (1 if array.dtype == bool else 9)
         assert np.count_nonzero(array) == 1
+
+
+#: takes so much local memory that other arrays take its place, and leaves something in shared and in global memory
+LARGE = kernel("""
+    .local .b32 l[512]; .reg .b32 %l; .reg .b64 %a;
+    shl.b32 %r8, %r1, 2; mov.u64 %a, l; cvt.u64.u32 %rd5, %r8; add.u64 %a, %a, %rd5;
+    ld.local.u32 %l, [%a]; st.local.u32 [%a], 9; add.u32 %r5, %l, 3; st.global.u32 [%rd1], %r5;
+""")
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "warps"])
+def test_arrays_that_are_replaced_are_found(schedule: str) -> None:
+    """What lies elsewhere in a later launch, or during one, is where the code looks for it: memory that is replaced because it is
+    large, and the blocks of a memory that has got or lost some, with launches of other shapes between."""
+    module, memory = ptxspec.load(LARGE), ptxspec.Memory()
+    pieces = [memory.allocate(4 * 4096, name=f"piece {i}") for i in range(3)]
+    for turn in range(3):
+        for grid in (32, 16, 32):
+            out = np.zeros(grid * 64, np.uint32)
+            module.launch("k", grid, 64, [out], schedule=schedule)
+            assert (out == 3).all()
+            for piece in pieces:
+                module.launch("k", grid, 64, [piece], schedule=schedule)
+                assert (memory.view(piece, np.uint32)[: grid * 64] == 3).all()
+                memory.view(piece)[:] = 0
+        memory.free(pieces.pop(0))
+        pieces.append(memory.allocate(4 * 4096, name=f"another {turn}"))
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            module.launch("k", 65, 64, [pieces[-1]], schedule=schedule)
+        assert not memory.view(pieces[-1]).any()
+
+
+def test_what_threads_are_told_is_of_their_launch() -> None:
+    """Special registers that say the shape of a launch, and its number, where launches of several shapes take turns."""
+    source = kernel(
+        "mov.u32 %r5, %nctaid.x; mov.u32 %r6, %ctaid.x; mad.lo.u32 %r5, %r5, 100, %r6; mov.u64 %rd5, %gridid; st.global.u32 [%rd1], %r5;"
+        "setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u64 [%rd0+4096], %rd5;"
+    )
+    without = ptxspec.load(source.replace("mov.u64 %rd5, %gridid;", "mov.u64 %rd5, 0;"))
+    numbers = []
+    for module in (ptxspec.load(source), without):
+        for grid in (4, 4, 8, 4, 8, 8, 4):
+            out = np.zeros(1026, np.uint32)
+            module.launch("k", (grid // 2, 2), 1, [out])
+            assert out[: grid // 2].tolist() == [grid // 2 * 100 + k for k in range(grid // 2)]
+            numbers.append(out[1024:].view(np.uint64)[0])
+    assert len(set(numbers[:7])) == 7 and set(numbers[7:]) == {0}

@@ -97,6 +97,8 @@ class UndoLog:
     def _take(self, marks: int, saved: int) -> None:
         self.marks, self.saved = untouched(marks), untouched(saved)
         self._addresses: tuple[int, int] | None = None
+        #: the rows that the last launch had, and of which tables; they have addresses of these arrays
+        self.known_rows: tuple[list[BlockTable], np.ndarray] = [], np.zeros((1, COLUMNS), np.uint64)
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -175,7 +177,15 @@ class Blocks:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks."""
+        """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks. Launches that follow one another
+        with the same tables have the same array."""
+        known, rows = self._log.known_rows
+        if known != self._tables:
+            rows = self._made_rows()
+            self._log.known_rows = self._tables, rows
+        return rows
+
+    def _made_rows(self) -> np.ndarray:
         rows = np.zeros((1 + sum(len(table.blocks) for table in self._tables), COLUMNS), np.uint64)
         begin, (marks, saved) = 1, self._log.addresses
         for table in self._tables:

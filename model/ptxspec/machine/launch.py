@@ -33,7 +33,7 @@ from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import PassedArray, bytes_of, host_span, in_order
 from ptxspec.machine.memory import PADDING, AddressSpace, padded
 from ptxspec.machine.owned import Memory as OwnedMemory
-from ptxspec.machine.owned import ReachedMemory, held
+from ptxspec.machine.owned import NO_MEMORY, ReachedMemory, held, reached_by
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.terms.profiles import Profile
@@ -200,16 +200,22 @@ class Launches:
             self._plans[key] = plan
             if len(self._plans) > _PLANS:
                 self._plans.popitem(last=False)
-        with held(memories, in_order(args)) as reached:
-            return plan.execute(args, reached, limits)
+        return self._executed(plan, args, memories, limits)
 
     def execute(
         self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory], how: RequestedLaunch
     ) -> Outcome:
         """Run what was planned."""
-        limits = LaunchLimits(how.options.engine, *how.bounds)
-        with held(memories, in_order(args)) as reached:
-            return plan.execute(args, reached, limits)
+        return self._executed(plan, args, memories, LaunchLimits(how.options.engine, *how.bounds))
+
+    def _executed(
+        self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory], limits: LaunchLimits
+    ) -> Outcome:
+        reached = reached_by(memories, in_order(args))
+        if not reached:
+            return plan.execute(args, NO_MEMORY, limits)
+        with held(reached) as memory:
+            return plan.execute(args, memory, limits)
 
     def plan(self, name: str, how: RequestedLaunch) -> tuple[LaunchPlan, LaunchLimits]:
         """A launch but for its arguments, and its limits, which have begun."""
@@ -287,7 +293,7 @@ class Launches:
             span = host_span(passed.what, passed.array)
             for table in reached.tables:
                 table.check_array(passed.what, span.first, span.end)
-        return Blocks([BlockTable(blocks), *reached.tables], reached.freed, self._log)
+        return Blocks((BlockTable(blocks), *reached.tables) if blocks else reached.tables, reached.freed, self._log)
 
     def program(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""

@@ -88,6 +88,7 @@ class LaunchPlan:
         self._slots, self._batch_bytes = limits.slots(self.program, self._extents)
         places = (*launches.checked.places.values(), *kernel.parameters)
         self._names_images = any(place.opaque for place in places)
+        self._no_images = ImageUnit({}, {}, settings.profile, settings.engine == "native")
         #: of each worker the memory and the engine's run, which the next execution has again
         self._memories: list[LaunchMemory] = []
         self._runs: dict[int, EngineRun] = {}
@@ -100,10 +101,10 @@ class LaunchPlan:
         """Run the grid, and let the arrays, the images and the module have what it wrote. Raises what `Module.launch` does."""
         launches, kernel, settings = self._launches, self._kernel, self._settings
         schedule = settings.schedule.again()
-        images = [value for value in args if isinstance(value, IMAGES)]
-        bound, names = launches.images(kernel, args) if images or self._names_images else ({}, {})
-        unit = ImageUnit(bound, names, settings.profile, settings.engine == "native", limits.check)
-        if images:
+        unit = self._no_images
+        if self._names_images or any([isinstance(value, IMAGES) for value in args]):
+            images = launches.images(kernel, args)
+            unit = ImageUnit(*images, settings.profile, settings.engine == "native", limits.check)
             args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         space = launches.space
         space.begin()

@@ -259,18 +259,19 @@ class ReachedMemory(NamedTuple):
     freed: Sequence[Iterable[GlobalBlock]]
 
 
-_NO_MEMORY = ReachedMemory((), ())
+NO_MEMORY = ReachedMemory((), ())
+
+
+def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:
+    """The memories that a launch may reach: these, and those that arguments point into."""
+    every = {id(m): m for m in (*memories, *[a.memory for a in args if isinstance(a, Pointer)])}
+    return [every[key] for key in sorted(every)]
 
 
 @contextmanager
-def held(memories: Iterable[Memory], args: Iterable[Any]) -> Iterator[ReachedMemory]:
-    """What a launch may reach: of these memories, and of those that arguments point into. Nobody else uses them meanwhile."""
-    every = {id(m): m for m in (*memories, *[a.memory for a in args if isinstance(a, Pointer)])}
-    if not every:
-        yield _NO_MEMORY
-        return
+def held(memories: Sequence[Memory]) -> Iterator[ReachedMemory]:
+    """What a launch may reach of these memories. Nobody else uses them meanwhile."""
     with ExitStack() as locks:
-        for _, memory in sorted(every.items()):
+        for memory in memories:
             locks.enter_context(memory.lock)
-        reached = every.values()
-        yield ReachedMemory([memory._table() for memory in reached], [memory._freed for memory in reached])
+        yield ReachedMemory([memory._table() for memory in memories], [memory._freed for memory in memories])

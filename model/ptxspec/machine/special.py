@@ -14,11 +14,13 @@ from ptxspec.terms.steps import stored
 
 #: the variables of these terms: a thread's number in its CTA, and its CTA's in the grid, counted cluster by cluster
 INDEX, PLACE = "%index", "%place"
+#: and the number of the launch
+LAUNCH = "%launch"
 AXES = "xyz"
 #: the variables for what a launch is, as `Extents.facts` has them
 FACTS = (
     *(f"{what}.{axis}" for what in ("%grid", "%block", "%cluster") for axis in AXES),
-    "%launch", "%shared", "%dynamic_shared", "%explicit_cluster",
+    LAUNCH, "%shared", "%dynamic_shared", "%explicit_cluster",
 )  # fmt: skip
 
 
@@ -31,7 +33,7 @@ class Thread:
         self.grid = _extents("%grid")
         self.cluster = _extents("%cluster") if clustered else self._rules.NO_CLUSTERS
         self.index = variable(INDEX, 32)
-        self.launch, self.shared = variable("%launch", 64), variable("%shared", 32)
+        self.launch, self.shared = variable(LAUNCH, 64), variable("%shared", 32)
         self.dynamic_shared = variable("%dynamic_shared", 32)
         self.explicit_cluster = truth_variable("%explicit_cluster")
 

@@ -38,6 +38,8 @@ class TurnSchedule:
 
     def again(self) -> TurnSchedule:
         """The same for another launch."""
+        if not self.chooses:
+            return self
         other = copy(self)
         other.made = []
         return other

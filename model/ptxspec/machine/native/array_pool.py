@@ -38,6 +38,8 @@ class WorkerArrays:
         for name, array in arrays.items():
             set_array(self._context, name, array)
         self._arrays = {**arrays, **shared}
+        #: whose special registers the arrays have
+        self.owner: object = None
 
     def begun(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the worker's others are as

@@ -48,7 +48,7 @@ from ptxspec.machine.program import (
     stopped,
     unmet,
 )
-from ptxspec.machine.special import FACTS
+from ptxspec.machine.special import FACTS, LAUNCH
 from ptxspec.terms.effects import (
     Access,
     Advance,
@@ -158,7 +158,10 @@ class NativeRun:
         layout, capacity = self.layout, self.layout.capacity
         self.extents, self._compiled, self._copies = extents, compiled, compiled.copies
         self.flow = program.flow
+        #: the context as it was when the first launch began to run
+        self._begun: np.ndarray | None = None
         self._worker = compiled.arrays(slots, extents, worker)
+        self._worker.owner = self
         #: where the machine code finds all it touches, and the arrays among that
         self.context, self.arrays = self._worker.begun()
         rows = capacity if program.asks_host else 0
@@ -200,8 +203,6 @@ class NativeRun:
             self.set(name, value)
         self._pointer = address_of(self.context)
         self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(compiled.drive)
-        #: the context as it was when the first launch began to run
-        self._begun: np.ndarray | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -222,11 +223,14 @@ class NativeRun:
             return False
         if observed.counts or observed.kinds or self.program.asynchronous is not None or memory.fresh is not None:
             return False
+        known = self._worker.owner is self and not self.layout.tells_of_launch
+        self._worker.owner = self
         self._worker.clear()
         self.context[:] = self._begun
+        self.set("known", int(known))
         self.record[:] = 0
         self.extents = extents
-        self.set("%launch", extents.launch)
+        self.set(LAUNCH, extents.launch)
         self._begin()
         return True
 
@@ -241,11 +245,13 @@ class NativeRun:
         return held
 
     def _lies(self, name: str, array: np.ndarray) -> None:
-        """Let an array be where the machine code finds it."""
+        """Let an array be where the machine code finds it, in this launch and in those that follow."""
         if self.arrays.get(name) is array:
             return
         self.arrays[name] = array
-        set_array(self.context, name, array)
+        for context in (self.context, self._begun):
+            if context is not None:
+                set_array(context, name, array)
 
     def get(self, name: str) -> int:
         """A number of the machine."""

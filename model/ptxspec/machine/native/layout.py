@@ -10,7 +10,7 @@ from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
-from ptxspec.machine.special import unchanging
+from ptxspec.machine.special import LAUNCH, meaning, unchanging, variables_of
 from ptxspec.terms.effects import Pause
 from ptxspec.terms.types import Type
 
@@ -51,6 +51,8 @@ class Layout:
         row = spaced(8 * (capacity + LANES))
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
         self.special_bytes = len(self.special_offsets) * row
+        #: whether one of them says which launch it is
+        self.tells_of_launch = any(LAUNCH in variables_of(meaning(n, program.clustered)) for n in self.special_offsets)
         #: values that a thread gives its warp beside the first, at most
         self.more_words = more_words(program)
         self.live = program.flow.live_in()
