@@ -177,8 +177,8 @@ class Blocks:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks. Launches that follow one another
-        with the same tables have the same array."""
+        """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks. Launches that follow one
+        another with the same tables have the same array."""
         known, rows = self._log.known_rows
         if known != self._tables:
             rows = self._made_rows()

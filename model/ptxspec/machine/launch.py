@@ -32,8 +32,8 @@ from ptxspec.machine.launch_plan import IMAGES, LaunchPlan, LaunchSettings, Outc
 from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import PassedArray, bytes_of, host_span, in_order
 from ptxspec.machine.memory import PADDING, AddressSpace, padded
-from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import NO_MEMORY, ReachedMemory, held, reached_by
+from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.terms.profiles import Profile
@@ -86,7 +86,7 @@ class RequestedLaunch(NamedTuple):
 
 
 #: plans that are kept, at most
-_PLANS = 16
+_PLANS = 32
 
 
 class Launches:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
 #: bytes of memory of threads and CTAs that are kept from launch to launch, at most
-_KEPT = 1 << 23
+_KEPT = 1 << 22
 
 
 class Outcome(NamedTuple):
@@ -102,7 +102,7 @@ class LaunchPlan:
         launches, kernel, settings = self._launches, self._kernel, self._settings
         schedule = settings.schedule.again()
         unit = self._no_images
-        if self._names_images or any([isinstance(value, IMAGES) for value in args]):
+        if self._names_images or any(isinstance(value, IMAGES) for value in args):
             images = launches.images(kernel, args)
             unit = ImageUnit(*images, settings.profile, settings.engine == "native", limits.check)
             args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]

@@ -249,9 +249,9 @@ class NativeRun:
         if self.arrays.get(name) is array:
             return
         self.arrays[name] = array
-        for context in (self.context, self._begun):
-            if context is not None:
-                set_array(context, name, array)
+        for words in (self.context, self._begun):
+            if words is not None:
+                set_array(words, name, array)
 
     def get(self, name: str) -> int:
         """A number of the machine."""

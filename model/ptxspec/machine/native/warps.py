@@ -352,12 +352,12 @@ class WarpFunction:
         index = block.end - 1
         if isinstance(effect, Collective):
             self._meet_at_once(op, effect, acting)
-        elif isinstance(effect, Wait):
-            self._pass_at_once(op, acting)
         if not (isinstance(effect, Arrive | Wait | ClusterArrive | ClusterWait) and constant_arrival(text.program, op)):
             self._by_lanes(index, acting)
-        text.lines.append(f"  call void @wait_lanes(ptr %context, i64 %base, i64 {index}, {WORD} {acting})")
         self.edges.spill(set() if block.taken is None else self.layout.live[block.taken], acting)
+        if isinstance(effect, Wait):
+            self._pass_at_once(op, acting)
+        text.lines.append(f"  call void @wait_lanes(ptr %context, i64 %base, i64 {index}, {WORD} {acting})")
         self.edges.stop(acting)
         if op.guard is None:
             self.edges.resume()
@@ -419,7 +419,8 @@ class WarpFunction:
         e.go_back(known)
 
     def _pass_at_once(self, op: Op, acting: str) -> None:
-        """Let lanes go on that do not wait at a barrier; the others come to what is written next."""
+        """Let lanes go on that do not wait at a barrier, and whose registers are in their rows; the others come to what is written
+        next. They come in anew: with registers that stay in the processor, LLVM makes too much of many barriers."""
         text, e, following = self.text, self.emitter, self.text.block.taken
         number = barrier_of_all(text.program, op)
         if number is None or following is None or self.edges.ends_turn(following) is not FALSE:
@@ -432,11 +433,9 @@ class WarpFunction:
         passes = contracts.schedule.passes_at_once(lanes, threads, uses != 0)
         go, wait = text.label("passes"), text.label("waits")
         text.lines.append(f"  br i1 {Lowering(e, names).truth(passes)}, label %{go}, label %{wait}")
-        known = e.known()
         text.begin(go)
-        self.edges.go(following, acting)
+        text.lines.append(f"  store {WORD} {acting}, ptr %active\n  br label %enter.{following}")
         text.begin(wait)
-        e.go_back(known)
 
     def _choose(self, effect: IndexedBranch, op: Op, acting: str) -> None:
         """Let each lane go on at that one of several blocks that its index says."""
