@@ -14,7 +14,7 @@ from launching import ENGINES, arguments, both, fault, kernel
 import ptxspec
 from ptxspec import contracts
 from ptxspec.machine import hosts
-from ptxspec.terms.core import integer
+from ptxspec.terms.core import integer, truth
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
 SCHEDULE = importlib.import_module("ptxspec.spec.machine.schedule")
@@ -257,3 +257,42 @@ def test_every_access_to_the_hosts_arrays_is_checked() -> None:
         del os.environ[hosts.VARIABLE]
         if before is not None:
             os.environ[hosts.VARIABLE] = before
+
+
+def test_who_passes_a_barrier_at_once() -> None:
+    page = contracts.schedule
+    for lanes, alive, in_use, passes in (
+        (0xFFFFFFFF, 32, False, TRUE), (0x0000FFFF, 16, False, TRUE), (0x1, 1, False, TRUE),
+        (0xFFFFFFFF, 33, False, FALSE), (0x7FFFFFFF, 32, False, FALSE), (0xFFFFFFFF, 32, True, FALSE),
+    ):  # fmt: skip
+        assert page.passes_at_once(integer(lanes), integer(alive), truth(in_use)) is passes
+
+
+#: which thread of which CTA comes to a counter when: with others of other CTAs, or after them
+COMES = "atom.global.add.u32 %r4, [%rd0], 1; bar.sync 0; atom.global.add.u32 %r5, [%rd0], 1; mad.lo.u32 %r4, %r4, 1000, %r5; st.global.u32 [%rd1+4], %r4;"
+#: barriers in a loop, in a branch of all, of which some threads have ended before, and after an arrival that does not wait
+BARRIERS_OF_A_WARP = {
+    "one after the other": COMES,
+    "in a loop": "mov.u32 %r6, 0; L: atom.global.add.u32 %r4, [%rd0], 1; bar.sync 1; st.global.u32 [%rd1+4], %r4; add.u32 %r6, %r6, 1;"
+    "setp.lt.u32 %p1, %r6, 5; @%p1 bra L;",
+    "where some have ended": "setp.eq.u32 %p1, %r1, 3; @%p1 exit;" + COMES,
+    "where some arrived before": "barrier.arrive 2, 64; " + COMES,
+    "with a guard": "setp.ge.u32 %p1, %r2, 0; @%p1 bar.sync 0;" + COMES,
+    "a barrier of named threads": "barrier.sync 3, 32;" + COMES,
+    "a reduction": "setp.lt.u32 %p1, %r1, 5; bar.red.popc.u32 %r6, 0, %p1; add.u32 %r4, %r6, 1; st.global.u32 [%rd1+4], %r4;" + COMES,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BARRIERS_OF_A_WARP)
+@pytest.mark.parametrize("block", [1, 16, 32, 33, 64])
+def test_both_engines_pass_barriers_alike(name: str, block: int) -> None:
+    """The order in which CTAs come to a counter is that of their turns. What ends in an error, ends in the same one."""
+    how: list[Any] = []
+    for engine in ("native", "exact"):
+        out = np.zeros(6 * block + 1, np.uint32)
+        try:
+            ptxspec.load(kernel(BARRIERS_OF_A_WARP[name])).launch("k", 6, block, [out], schedule="warps", engine=engine)
+            how.append(out.tolist())
+        except ptxspec.LaunchError as error:
+            how.append((error.rule, error.note))
+    assert how[0] == how[1]

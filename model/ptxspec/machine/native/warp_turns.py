@@ -17,6 +17,14 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 
 
+#: what a warp's function gives where the lanes of a turn go on at another block, after which it is called again
+AGAIN = 3
+#: words that it is given and gives: the instructions that the lanes have executed in their turn; those that the turn has had, each
+#: once; and the block at which which lanes go on
+TURN = 4
+TURN_TAKEN, TURN_NEXT, TURN_LANES = (f"getelementptr i64, ptr %turn, i64 {k}" for k in range(1, TURN))
+
+
 def enqueue_text(layout: Layout) -> str:
     """LLVM text of `enqueue_lanes(context, base, which, lanes)`: threads of a warp come to the end of a list, in their order."""
     text = FunctionText(layout, set())
@@ -130,7 +138,10 @@ def turns_of_warps(layout: Layout, memory: int) -> str:
     return f"""
 define i64 @turns(ptr noalias %context, i64 %block, i64 %count, i64 %limit) {{
 entry:
-  %turn = alloca i64
+  %turn = alloca [{TURN} x i64]
+  %turn_taken = {TURN_TAKEN}
+  %turn_next = {TURN_NEXT}
+  %turn_lanes = {TURN_LANES}
   %memory = alloca [{max(memory, 1)} x i8], align 512
 {fields}
   %begun = load i64, ptr %steps_at
@@ -201,16 +212,29 @@ join:
 go:
   %behind = phi i64 [%all_k, %compare], [%end, %look], [%end, %following]
   %together = phi i32 [-1, %compare], [%lanes, %look], [%lanes, %following]
-  %outcome = call i64 @warp(ptr %context, i64 %base, i32 %together, i64 %block, i64 %steps, ptr %turn, ptr %memory)
+  store i64 0, ptr %turn
+  store i64 0, ptr %turn_taken
+  br label %call
+call:
+  %given = phi i32 [%together, %go], [%given1, %again]
+  %start = phi i64 [%block, %go], [%start1, %again]
+  %outcome = call i64 @warp(ptr %context, i64 %base, i32 %given, i64 %start, i64 %steps, ptr %turn, ptr %memory)
+  %goes_on = icmp eq i64 %outcome, {AGAIN}
+  br i1 %goes_on, label %again, label %had
+again:
+  %given1 = load i32, ptr %turn_lanes
+  %start1 = load i64, ptr %turn_next
+  br label %call
+had:
   %took = load i64, ptr %turn
   %steps1 = add i64 %steps, %took
   %good = icmp eq i64 %outcome, {OVER}
   br i1 %good, label %on, label %bad, !prof !0
 on:
-  %again1 = icmp ult i64 %behind, %count
+  %others = icmp ult i64 %behind, %count
   %room = icmp ult i64 %steps1, %limit
-  %again = and i1 %again1, %room
-  br i1 %again, label %each, label %done
+  %more = and i1 %others, %room
+  br i1 %more, label %each, label %done
 done:
   store i64 %steps1, ptr %steps_at
   store i64 %behind, ptr %taken_at

@@ -40,7 +40,7 @@ from ptxspec.machine.native.warp_registers import (
     of_warp,
     vector_of,
 )
-from ptxspec.machine.native.warp_turns import enqueue_text, wait_text
+from ptxspec.machine.native.warp_turns import AGAIN, TURN_LANES, TURN_NEXT, TURN_TAKEN, enqueue_text, wait_text
 from ptxspec.machine.program import arrival_operands, constant_arrival
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.core import variable
@@ -118,8 +118,10 @@ class WarpFunction:
                 f"  %running = alloca {WORD}\n  store {WORD} %given, ptr %running",
                 f"  %active = alloca {WORD}\n  store {WORD} %given, ptr %active",
                 f"  %next_other = alloca i32\n  store i32 {NONE}, ptr %next_other",
-                "  %taken = alloca i64\n  store i64 0, ptr %taken",
-                "  %executed = alloca i64\n  store i64 0, ptr %executed",
+                f"  %taken_so_far = {TURN_TAKEN}\n  %so_far = load i64, ptr %taken_so_far",
+                "  %taken = alloca i64\n  store i64 %so_far, ptr %taken",
+                "  %executed_so_far = load i64, ptr %turn",
+                "  %executed = alloca i64\n  store i64 %executed_so_far, ptr %executed",
                 "  %acting = alloca i32",
                 "  %thread = add i64 %base, 0",
                 "  %given_first = call i32 @llvm.cttz.i32(i32 %given, i1 true)\n  %given_lane = zext i32 %given_first to i64",
@@ -420,7 +422,7 @@ class WarpFunction:
 
     def _pass_at_once(self, op: Op, acting: str) -> None:
         """Let lanes go on that do not wait at a barrier, and whose registers are in their rows; the others come to what is written
-        next. They come in anew: with registers that stay in the processor, LLVM makes too much of many barriers."""
+        next. The function is called again for them: if it went on, LLVM would make too much of a kernel with many barriers."""
         text, e, following = self.text, self.emitter, self.text.block.taken
         number = barrier_of_all(text.program, op)
         if number is None or following is None or self.edges.ends_turn(following) is not FALSE:
@@ -434,7 +436,13 @@ class WarpFunction:
         go, wait = text.label("passes"), text.label("waits")
         text.lines.append(f"  br i1 {Lowering(e, names).truth(passes)}, label %{go}, label %{wait}")
         text.begin(go)
-        text.lines.append(f"  store {WORD} {acting}, ptr %active\n  br label %enter.{following}")
+        n = text.label("again")
+        text.lines.append(
+            f"  %{n}.next_at = {TURN_NEXT}\n  store i64 {following}, ptr %{n}.next_at\n"
+            f"  %{n}.lanes_at = {TURN_LANES}\n  store {WORD} {acting}, ptr %{n}.lanes_at\n"
+            f"  %{n}.taken = load i64, ptr %taken\n  store i64 %{n}.taken, ptr %taken_so_far\n"
+            f"  %{n}.sum = load i64, ptr %executed\n  store i64 %{n}.sum, ptr %turn\n  ret i64 {AGAIN}"
+        )
         text.begin(wait)
 
     def _choose(self, effect: IndexedBranch, op: Op, acting: str) -> None:
