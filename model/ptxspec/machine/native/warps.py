@@ -421,8 +421,9 @@ class WarpFunction:
         e.go_back(known)
 
     def _pass_at_once(self, op: Op, acting: str) -> None:
-        """Let lanes go on that do not wait at a barrier, and whose registers are in their rows; the others come to what is written
-        next. The function is called again for them: if it went on, LLVM would make too much of a kernel with many barriers."""
+        """Let lanes go on that do not wait at a barrier, and whose registers are in their rows; the others come to what is
+        written next. The function is called again for them: if it went on, LLVM would make too much of a kernel with many
+        barriers."""
         text, e, following = self.text, self.emitter, self.text.block.taken
         number = barrier_of_all(text.program, op)
         if number is None or following is None or self.edges.ends_turn(following) is not FALSE:
