@@ -17,7 +17,7 @@ from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.native.warp_registers import NUMBERS, WORD, of_warp, vector_of
-from ptxspec.terms.core import Bool, Int, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.vectors import VectorEmitter
@@ -86,15 +86,41 @@ class AccessFunctions:
         self._names: dict[tuple[object, ...], str] = {}
 
     def of(self, effect: Load | Store, space: str) -> str:
-        """The name of the function `(context, base, acting, addresses, …)`, which gives false where nothing is done yet, and the
+        """The name of the function `(context, base, acting, site, addresses, …)`, which gives false where nothing is done yet, and the
         lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is loaded to."""
         return self._name("near", effect, space, self._near)
 
     def in_shape(self, effect: Load | Store, space: str) -> str:
-        """The name of the function `(context, base, acting, base address, step, jump, holds, …)` that does the same for a whole
+        """The name of the function `(context, base, acting, site, base address, step, jump, holds, …)` that does the same for a whole
         warp whose addresses have a shape (vectors.py): in each half of the lanes bytes lie side by side, or (a load) are the
         same."""
-        return self._name("shaped", effect, space, self._shaped)
+        return self._name("row", effect, space, self._row)
+
+    def _row(self, name: str, effect: Load | Store, space: str, count: int) -> str:
+        """The function for what most accesses are: those of a whole warp whose bytes lie side by side, within the block of the last
+        ones, and in pages that have been saved. Others it leaves to the function for all shapes."""
+        others = self._name("shaped", effect, space, self._shaped)
+        text, e, lines, check = self._begun()
+        size, element, write = effect.bytes, f"i{effect.type.width}", isinstance(effect, Store)
+        words = [f"%w{i}" for i in range(count)]
+        e.varying |= {*words} if write else set()
+        whole = e.logic("and", e.compare("eq", "%acting", "-1", LANES), "%holds")
+        steps = e.logic(
+            "and", e.compare("eq", "%step", str(size), 64), e.compare("eq", "%jump", str(LANES // 2 * size), 64)
+        )
+        check(e.logic("and", whole, steps), "0", 0)
+        storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0)
+        storage.stays = True
+        pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, integer(LANES * size))
+        align = min(effect.type.bytes, 8)
+        if write:
+            _stored(e, lines, words, element, pointer, LANES, align)
+        else:
+            _given(lines, _loaded(e, lines, element, pointer, LANES, count, align), element)
+        given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
+        given += [f"{e.type(element) if write else 'ptr'} {w}" for w in words]
+        passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
+        return self._whole(name, text, given, f"  %others = tail call i1 {others}({passed})\n  ret i1 %others")
 
     def _shaped(self, name: str, effect: Load | Store, space: str, count: int) -> str:
         text, e, lines, check = self._begun()
@@ -111,7 +137,7 @@ class AccessFunctions:
         low = e.binary("and", "%jump", str(size - 1), 64)
         check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
         begin = e.binary("add", "%begin", least, 64)
-        storage = WarpStorage(Accesses(text, check, first_site=self._site()), begin, size, 0)
+        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         goes_on = e.logic("and", steps, e.compare("eq", "%jump", str(half * size), 64))
         lines.append(
@@ -162,20 +188,16 @@ class AccessFunctions:
 
         return text, cast(VectorEmitter, text.emitter), text.lines, check
 
-    def _site(self) -> int:
-        """The site of the access of a function that is being made."""
-        return len(self.layout.program.kernel.code) + len(self._names)
-
-    def _whole(self, name: str, text: FunctionText, given: list[str]) -> str:
+    def _whole(self, name: str, text: FunctionText, given: list[str], refused: str = "  ret i1 false") -> str:
         head = Head(text, set())
         return "\n".join(
             [
-                f"define internal i1 {name}(ptr noalias %context, i64 %base, {WORD} %acting, {', '.join(given)}) {{",
+                f"define internal i1 {name}(ptr noalias %context, i64 %base, {WORD} %acting, i64 %site, {', '.join(given)}) {{",
                 "entry:\n  %thread = add i64 %base, 0",
                 *head.fields(),
                 *head.places(),
                 *text.lines,
-                "  ret i1 true\nrefused:\n  ret i1 false\n}",
+                f"  ret i1 true\nrefused:\n{refused}\n}}",
             ]
         )
 
@@ -212,7 +234,7 @@ class AccessFunctions:
         length = e.binary("add", e.binary("sub", wide_most, wide_least, 64), str(size), 64)
         check(e.logic("and", all_near, e.compare("ule", length, str(LONGEST), 64)), "0", 0)
         begin = e.binary("add", start, wide_least, 64)
-        storage = WarpStorage(Accesses(text, check, first_site=self._site()), begin, size, 0)
+        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         at = e.binary("sub", short, least, 32)
         if write:

@@ -14,7 +14,7 @@ from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
-from ptxspec.machine.native.global_blocks import COLUMNS, SAVE, search
+from ptxspec.machine.native.global_blocks import COLUMNS, PAGE, SAVE, search
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, Int, truth_variable, variable
 from ptxspec.terms.effects import Access, Load, Update
@@ -41,9 +41,9 @@ class SharedAccesses(Protocol):
 class Accesses:
     """From an address to the host's pointer."""
 
-    def __init__(self, text: FunctionText, check: EmitCheck, shared: SharedAccesses | None = None, first_site: int = 0):
-        """`first_site` is the site of an access of the first instruction: see `global_blocks.sites`."""
-        self.text, self.check, self.shared, self._first_site = text, check, shared, first_site
+    def __init__(self, text: FunctionText, check: EmitCheck, shared: SharedAccesses | None = None, site: str = ""):
+        """`site` is that of all accesses, if they have one: see `global_blocks.sites`."""
+        self.text, self.check, self.shared, self._site = text, check, shared, site
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
 
     def access(self, op: Op, lowering: Lowering, index: int) -> str:
@@ -82,9 +82,9 @@ class Accesses:
         storage = EmittedStorage(self, address, align, index, why)
         return contracts.access.ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
-    def site(self, index: int) -> int:
+    def site(self, index: int) -> str:
         """The site of an access of an instruction."""
-        return self._first_site + index
+        return self._site or str(index)
 
     def bank(self, number: int) -> tuple[str, str]:
         """How many bytes a bank of constants holds, and the pointer to them."""
@@ -111,6 +111,8 @@ class EmittedStorage:
         self.clustered = self.program.clustered
         #: the words that terms stand for, by the names of variables
         self.words = {"%address": address}
+        #: whether the access is refused if it leaves the block of the last one, or would store to a page that has not been saved
+        self.stays = False
         #: conditions that have not been checked yet: one branch serves for all
         self.pending: list[str] = []
         self.rank, self.members, self.threads = (self.word(name) for name in ("%rank", "%cluster", "%threads"))
@@ -272,11 +274,14 @@ class EmittedStorage:
         e.needs.add(search(text.layout.checked))
         at, name = self.low(address), f"%block{len(text.lines)}"
         begin, other, join = (text.label(stem) for stem in ("begin", "search", "block"))
-        cell = text.at("last_blocks", str(self.accesses.site(self.index)), 8)
+        cell = text.at("last_blocks", self.accesses.site(self.index), 8)
         text.lines.append(f"  br label %{begin}")
         text.begin(begin)
         text.lines.append(f"  {name}.last = load i64, ptr {cell}")
         known, last = e.known(), text.at("global_blocks", f"{name}.last", 8 * COLUMNS)
+        if self.stays:
+            self.row = last
+            return self._in_row(at, write)
         begins, held = (text.element_of(last, i, 8) for i in range(2))
         behind = e.binary("sub", at, self._of_block(begins), 64)
         near = e.compare("ult", behind, self._of_block(held), 64)
@@ -293,10 +298,13 @@ class EmittedStorage:
         self.row = f"{name}.row"
         text.lines.append(f"  {self.row} = phi ptr [{last}, %{begin}], [{following}, %{other}]")
         text.held[self.row] = 8 * COLUMNS
-        begins, readable, writable = (text.element_of(self.row, i, 8) for i in range(3))
-        base = self._of_block(begins)
+        return self._in_row(at, write)
+
+    def _in_row(self, address: str, write: bool) -> tuple[Int, Int]:
+        """How far an address is behind the beginning of the block of the row, and how much of that may be reached."""
+        begins, readable, writable = (self.text.element_of(self.row, i, 8) for i in range(3))
         self.size_held = self._of_block(writable if write else readable)
-        return self.word(e.binary("sub", at, base, 64)), self.word(self.size_held)
+        return self.word(self.emitter.binary("sub", address, self._of_block(begins), 64)), self.word(self.size_held)
 
     def _of_block(self, cell: str) -> str:
         """What a row says of a block, which is the same for the whole launch."""
@@ -322,7 +330,12 @@ class EmittedStorage:
         length = self._length(contracts.state_spaces.OF_BUFFERS, size)
         e, text = self.emitter, self.text
         host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}, !invariant.load !9")
-        if write:
+        if write and self.stays:
+            self._is_saved(self.low(address))
+            if not isinstance(length, int):
+                self._is_saved(e.binary("add", self.low(address), str(int(length) - 1), 64))
+            self.checked()
+        elif write:
             e.needs.update(SAVE)
             # an access lies in one page, a range in several
             saved, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
@@ -330,6 +343,16 @@ class EmittedStorage:
             text.lines.append(f"  call void @ptxspec_save{saved}({given})")
         place = text.at("a block of global memory", self.low(offset), 1, length, base=host, length=self.size_held)
         return self._spared(contracts.state_spaces.OF_BUFFERS, place, length, write)
+
+    def _is_saved(self, address: str) -> None:
+        """Require that the page of an address has been saved."""
+        e, text = self.emitter, self.text
+        first = e.binary("lshr", self._of_block(text.element_of(self.row, 0, 8)), str(PAGE), 64)
+        marks = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 4, 8))}, !invariant.load !9")
+        number = e.binary("sub", e.binary("lshr", address, str(PAGE), 64), first, 64)
+        state, cell = f"%page{len(text.lines)}", e.emit(f"getelementptr i8, ptr {marks}, i64 {number}")
+        text.lines.append(f"  {state} = load atomic i8, ptr {cell} acquire, align 1")
+        self.pending.append(e.compare("eq", state, e.truncate("%saved_mark", 64, 8), 8))
 
     def _length(self, space: str, size: Int | int) -> int | str:
         """How many bytes are moved, which are counted in a launch that counts."""

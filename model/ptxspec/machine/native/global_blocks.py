@@ -7,14 +7,13 @@ from functools import cache
 from ptxspec.machine import hosts
 from ptxspec.machine.blocks import COLUMNS, PAGE
 
-__all__ = ["COLUMNS", "SAVE", "search", "sites"]
+__all__ = ["COLUMNS", "PAGE", "SAVE", "search", "sites"]
 
 
 def sites(ops: int) -> int:
     """How many sites of accesses there are in a kernel of so many instructions. Each remembers to which block its last access
-    went. First come those of the instructions, then those of functions that make accesses of one kind: of the lanes of a warp
-    there are two for each kind, of a thread one."""
-    return 4 * ops
+    went. First come those of the instructions, then those of functions that make accesses of one kind for a thread."""
+    return 2 * ops
 
 
 #: LLVM text of `ptxspec_save(row, mark, address)`, which is called before a store to a block: see PAGE; and of

@@ -70,7 +70,7 @@ class OutlinedFunctions:
         key = (space, size, write, tuple(into))
         if key not in self._names:
             needs: set[str] = set()
-            site = 3 * len(self.layout.program.kernel.code) + self._made
+            site = len(self.layout.program.kernel.code) + self._made
             body = _access(self.layout, space, size, write, into, needs, site)
             self._names[key] = self._add("ptr", body, needs)
         return self._names[key]
@@ -104,7 +104,7 @@ def _access(
         text.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")
         text.begin(good)
 
-    accesses = Accesses(text, check, first_site=site)
+    accesses = Accesses(text, check, site=str(site))
     pointer = accesses.find(space, "%address", size, write, 0, into)
     head = Head(text, set())
     return "\n".join(

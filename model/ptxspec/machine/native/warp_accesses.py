@@ -104,12 +104,12 @@ class WarpAccesses:
             numbers = ", ".join(f"i64 {part}" for part in shape[:3])
             name = self.functions.in_shape(effect, space)
             lines.append(
-                f"  {shaped} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, {numbers}, i1 {shape.holds}, {given})\n"
+                f"  {shaped} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, i64 {index}, {numbers}, i1 {shape.holds}, {given})\n"
                 f"  br i1 {shaped}, label %{n}.moved, label %{n}.others, !prof !0\n{n}.others:"
             )
         name = self.functions.of(effect, space)
         lines.append(
-            f"  {moved} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, "
+            f"  {moved} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, i64 {index}, "
             f"{ADDRESSES} {e.spread(address, 'i64')}, {given})"
         )
         lines.append(f"  br i1 {moved}, label %{n}.moved, label %{slow}, !prof !0\n{n}.moved:")
