@@ -86,19 +86,20 @@ class AccessFunctions:
         self._names: dict[tuple[object, ...], str] = {}
 
     def of(self, effect: Load | Store, space: str) -> str:
-        """The name of the function `(context, base, acting, site, addresses, …)`, which gives false where nothing is done yet, and the
-        lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is loaded to."""
+        """The name of the function `(context, base, acting, site, addresses, …)`, which gives false where nothing is done yet, and
+        the lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is loaded
+        to."""
         return self._name("near", effect, space, self._near)
 
     def in_shape(self, effect: Load | Store, space: str) -> str:
-        """The name of the function `(context, base, acting, site, base address, step, jump, holds, …)` that does the same for a whole
-        warp whose addresses have a shape (vectors.py): in each half of the lanes bytes lie side by side, or (a load) are the
-        same."""
+        """The name of the function `(context, base, acting, site, base address, step, jump, holds, …)` that does the same for a
+        whole warp whose addresses have a shape (vectors.py): in each half of the lanes bytes lie side by side, or (a load) are
+        the same."""
         return self._name("row", effect, space, self._row)
 
     def _row(self, name: str, effect: Load | Store, space: str, count: int) -> str:
-        """The function for what most accesses are: those of a whole warp whose bytes lie side by side, within the block of the last
-        ones, and in pages that have been saved. Others it leaves to the function for all shapes."""
+        """The function for what most accesses are: those of a whole warp whose bytes lie side by side, within the block of the
+        last ones, and in pages that have been saved. Others it leaves to the function for all shapes."""
         others = self._name("shaped", effect, space, self._shaped)
         text, e, lines, check = self._begun()
         size, element, write = effect.bytes, f"i{effect.type.width}", isinstance(effect, Store)

@@ -101,10 +101,10 @@ class WarpAccesses:
         moved, shape = e.fresh(), None if apart else e.shape(address)
         if shape is not None:
             shaped = e.fresh()
-            numbers = ", ".join(f"i64 {part}" for part in shape[:3])
+            numbers = ", ".join(f"i64 {part}" for part in (index, *shape[:3]))
             name = self.functions.in_shape(effect, space)
             lines.append(
-                f"  {shaped} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, i64 {index}, {numbers}, i1 {shape.holds}, {given})\n"
+                f"  {shaped} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, {numbers}, i1 {shape.holds}, {given})\n"
                 f"  br i1 {shaped}, label %{n}.moved, label %{n}.others, !prof !0\n{n}.others:"
             )
         name = self.functions.of(effect, space)
