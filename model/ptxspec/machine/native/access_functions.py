@@ -87,8 +87,8 @@ class AccessFunctions:
 
     def of(self, effect: Load | Store, space: str) -> str:
         """The name of the function `(context, base, acting, site, addresses, …)`, which gives false where nothing is done yet,
-        and the lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is loaded
-        to."""
+        and the lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is
+        loaded to."""
         return self._name("near", effect, space, self._near)
 
     def in_shape(self, effect: Load | Store, space: str) -> str:
