@@ -109,9 +109,9 @@ class FlowGraph:
     def by_warps(self) -> bool:
         """Whether turns are those of warps: see spec/machine/schedule.md."""
         effects = {type(op.plan.meaning.effect) for op in self.kernel.code}
-        plain = not self.kernel.functions and not any(
-            issubclass(e, Call | Asynchronous | ImageAccess | StackUse) for e in effects
-        )
+        has_local_memory = self.kernel.sizes[contracts.state_spaces.OF_FRAMES] > 0
+        plain = not has_local_memory and not self.kernel.functions
+        plain &= not any(issubclass(e, Call | Asynchronous | ImageAccess | StackUse) for e in effects)
         plain &= not self.chosen and self.observed == UNOBSERVED
         return contracts.schedule.by_warps(len(self.kernel.code), plain, self.alone)
 
