@@ -28,7 +28,7 @@ PAGE = 12
 #: marks are bytes: a launch has an even one, for what is saved, and the next one, for what is being saved
 _LAST_MARK = 254
 #: bytes of room for saved bytes that are kept from launch to launch, at most
-_KEPT = 1 << 26
+_KEPT = 1 << 28
 
 
 class BlockKind(StrEnum):
