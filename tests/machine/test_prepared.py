@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import weakref
 from typing import Any
 
 import numpy as np
@@ -210,3 +212,20 @@ def test_what_threads_are_told_is_of_their_launch() -> None:
             assert out[: grid // 2].tolist() == [grid // 2 * 100 + k for k in range(grid // 2)]
             numbers.append(out[1024:].view(np.uint64)[0])
     assert len(set(numbers[:7])) == 7 and set(numbers[7:]) == {0}
+
+
+def test_what_was_passed_is_not_kept() -> None:
+    """When a launch has ended, nothing holds its arrays, and nothing a memory that the caller has let go of."""
+    module = ptxspec.load(ADDS)
+    prepared = module.prepared("k")
+    array, memory = np.zeros(1, np.uint32), ptxspec.Memory()
+    pointer = memory.put(np.zeros(1, np.uint32))
+    for _ in range(2):
+        prepared.launch([array, 1])
+        prepared.launch([pointer, 1])
+        module.launch("k", args=[array, 1])
+        module.launch("k", args=[pointer, 1], engine="exact")
+    kept = [weakref.ref(array), weakref.ref(memory)]
+    del array, memory, pointer
+    gc.collect()
+    assert [reference() for reference in kept] == [None, None]

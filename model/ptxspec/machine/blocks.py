@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -98,7 +99,7 @@ class UndoLog:
         self.marks, self.saved = untouched(marks), untouched(saved)
         self._addresses: tuple[int, int] | None = None
         #: the rows that the last launch had, and of which tables; they have addresses of these arrays
-        self.known_rows: tuple[list[BlockTable], np.ndarray] = [], np.zeros((1, COLUMNS), np.uint64)
+        self.known_rows: tuple[list[ref[BlockTable]], np.ndarray] = [], np.zeros((1, COLUMNS), np.uint64)
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -180,9 +181,9 @@ class Blocks:
         """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks. Launches that follow one
         another with the same tables have the same array."""
         known, rows = self._log.known_rows
-        if known != self._tables:
+        if len(known) != len(self._tables) or any(k() is not t for k, t in zip(known, self._tables, strict=True)):
             rows = self._made_rows()
-            self._log.known_rows = self._tables, rows
+            self._log.known_rows = [ref(table) for table in self._tables], rows
         return rows
 
     def _made_rows(self) -> np.ndarray:

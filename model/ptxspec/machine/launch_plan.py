@@ -126,7 +126,9 @@ class LaunchPlan:
         for passed in arrays:
             passed.finish()
         launches.heap = memory.heap
-        if sum(memory.own_bytes for memory in self._memories) > _KEPT:
+        for kept in self._memories:
+            kept.end()
+        if sum(kept.own_bytes for kept in self._memories) > _KEPT:
             self._forget()
         return Outcome(steps, schedule.reported, None if counting is None else counting.counts(launches.checked))
 
@@ -208,7 +210,9 @@ class LaunchPlan:
                 empties = int(self._settings.engine == "exact" or memory.is_large)
                 if memory.fresh is not None:
                     empties = codes.FILLS
-                running = self._runs[worker] = of_worker.begin(prepared, slots, worker, empties)
+                running = of_worker.begin(prepared, slots, worker, empties)
+                if self._settings.engine == "native":  # a run of the exact engine is of one execution
+                    self._runs[worker] = running
             works.append(partial(of_worker.run, running, worker, share))
         steps = together(works, limits.stop)
         limits.note_end()

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine.arrays import LARGE, emptied, untouched
-from ptxspec.machine.blocks import Blocks, GlobalBlock
+from ptxspec.machine.blocks import Blocks, GlobalBlock, UndoLog
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
@@ -30,6 +30,7 @@ PADDING = 128
 
 #: an array, and the index of a byte in it
 Place: TypeAlias = tuple[np.ndarray, int]
+_NO_BLOCKS = Blocks((), (), UndoLog())
 #: where no bytes are
 _NOTHING: Place = (np.zeros(0, np.uint8), 0)
 
@@ -123,15 +124,21 @@ class LaunchMemory:
         self._take_parts()
         self.alive = untouched(0 if alive is None else len(self.frames))
         self._is_empty = True
+        self.blocks = _NO_BLOCKS
+        self.heap: Heap | None = None
+        #: of each byte of the heap whether it is there; behind it come bytes for accesses beyond the heap
+        self.heap_states = _heap_states(None)
 
     def begin(self, blocks: Blocks, parameters: bytes, heap: Heap | None) -> None:
         """Begin a launch: `blocks` are global memory, and `heap` is there if a thread may allocate memory."""
-        self.blocks, self.heap = blocks, heap
-        #: of each byte of the heap whether it is there; behind it come bytes for accesses beyond the heap
-        self.heap_states = _heap_states(heap)
+        self.blocks, self.heap, self.heap_states = blocks, heap, _heap_states(heap)
         self.buffers_of[contracts.state_spaces.OF_PARAMETERS][: len(parameters)] = np.frombuffer(parameters, np.uint8)
         self.in_flight = None
         self._begin_parts()
+
+    def end(self) -> None:
+        """A launch has ended: what was passed to it is the caller's alone."""
+        self.blocks, self.heap, self.heap_states, self.in_flight = _NO_BLOCKS, None, _heap_states(None), None
 
     def begin_beside(self, other: LaunchMemory) -> None:
         """Begin a launch for other CTAs of it."""
