@@ -201,7 +201,7 @@ class ModuleWriter(Writer):
             before += "".join(self.line(f" st.param.b32 [rest+{4 * i}], $r;") for i in range(count))
             given = [str(count), *given[1:], "rest"]
         sink = len(taken) == 1 and taken[0] != "back" and self.source.random() < 0.1
-        given = [g if g.startswith(("g", "%d")) or self.source.random() < 0.8 else "7" for g in given]
+        given = [g if g.startswith(("g", "%d")) or self.source.random() < 0.8 or g == "rest" else "7" for g in given]
         text = super().called(function, ["_"] if sink else taken, given, guarded)
         if self.is_together and text.startswith("call") and self.source.random() < 0.2:
             text = text.replace("call", "call.uni", 1)
