@@ -1,6 +1,6 @@
 """How long PTX text takes to load: parse and check, by size and by kind. Seconds are the processor's, of this process alone.
 
-The goal is 0.5 s for 10,000 lines and 6 s for 100,000.
+The goal is 120,000 lines a second, however long the module is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptxspec.language.parser import parse
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT.parent / "docs" / "examples" / "matmul" / "matmul.ptx"
 CORPUS = ROOT / "corpus" / "compiled.json.xz"
-GOALS = {10_000: 0.5, 100_000: 6.0}
+SIZES, GOAL = (10_000, 100_000, 300_000), 120_000
 
 
 def kernels(lines: int) -> str:
@@ -107,10 +107,10 @@ def main() -> None:
     for column in ("module", "lines", "parse", "parse and check", "lines a second", "goal"):
         table.add_column(column, justify="left" if column == "module" else "right")
     for name, make in KINDS.items():
-        for lines, goal in GOALS.items():
+        for lines in SIZES:
             text = make(lines)
             count, parsing, both = text.count("\n"), seconds(parse, text), seconds(check, text)
-            verdict = f"{goal} {'kept' if both <= goal else 'MISSED'}"
+            verdict = "kept" if count / both >= GOAL else "MISSED"
             table.add_row(name, f"{count:,}", f"{parsing:.3f}", f"{both:.3f}", f"{count / both:,.0f}", verdict)
     Console(width=110).print(table)
 

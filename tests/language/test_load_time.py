@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Callable
 
 import effort
@@ -70,6 +71,22 @@ def test_time_is_linear(make: Callable[[int], str]) -> None:
         return effort.seconds(lambda: read(text))
 
     effort.grows_in_proportion(take, 4000, most=6.5)
+
+
+@pytest.mark.parametrize("make", [instructions, mistakes], ids=lambda f: f.__name__)
+def test_python_looks_for_cycles_afterwards(make: Callable[[int], str]) -> None:
+    """It does so as before, also after an error. Where there was none, there is next to nothing to find."""
+    text = make(4000)
+    assert gc.isenabled()
+    read(text)
+    assert gc.isenabled() and not gc.get_freeze_count()
+    gc.collect()
+    gc.disable()
+    try:
+        read(text)
+        assert not gc.isenabled() and (gc.collect() < 1500 or make is mistakes)
+    finally:
+        gc.enable()
 
 
 def test_ten_thousand_lines() -> None:

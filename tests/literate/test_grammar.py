@@ -38,7 +38,7 @@ class Built:
 def assembled(text: str, built: str = "") -> Any:
     rules = rules_of(FencedBlock("grammar", 20, text), "page.md")
     lexicon = words()
-    parser = Assembly(rules, lexicon, frozenset(built.split()), frozenset(), frozenset(), {}).assembled()
+    parser = Assembly(rules, lexicon, frozenset(built.split()), frozenset(), {}).assembled()
 
     def fail(at: int, rule: str, expected: str | None) -> None:
         raise ParseFailure(at, rule, expected)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ptxspec.base import collection
 from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, say
 
 
@@ -30,6 +31,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
     return int(any(report["diagnostics"] for report in reports))
 
 
+@collection.paused()
 def _report(file: str) -> dict[str, Any]:
     """The result of checking a file: its entries and gaps, or its errors."""
     from ptxspec.language.check import check

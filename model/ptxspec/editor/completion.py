@@ -108,6 +108,7 @@ def _before(document: OpenDocument, offset: int) -> _Before | None:
         [*whole.classes[first:count], END, END, END],
         [*whole.starts[first:count], start, start, start],
         [],
+        {},
     )
     outline = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
     depth = around + sum(r.kind is RunKind.OPEN for r in outline) - sum(r.kind is RunKind.CLOSE for r in outline)

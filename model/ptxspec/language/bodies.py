@@ -9,6 +9,7 @@ from ptxspec.language.checked import Kernel, Op, Place, Plan, unbanked
 from ptxspec.language.entry_parameters import EntryParameters
 from ptxspec.language.form_selection import Misfit
 from ptxspec.language.instructions import Instructions
+from ptxspec.language.known_shapes import KnownInstructions
 from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
@@ -28,6 +29,8 @@ class _Body:
         self.scopes = 0
         #: a place in the source whose instructions have not come
         self.located: tree.Location | None = None
+        #: the instructions of the scope whose shape is known, and of those around it
+        self.known: list[KnownInstructions] = []
 
 
 class Bodies:
@@ -108,24 +111,29 @@ class Bodies:
     def _statements(self, body: _Body) -> None:
         kernel, code = body.kernel, body.kernel.code
         instruction = self.instructions.instruction
+        body.known.append(self.instructions.scope(body.names, kernel))
+        find = body.known[-1].find
         for item in body.function.body or ():
             if isinstance(item, tree.Instruction):
                 if body.located is not None:
                     self.name_of_inlined(body.located)
                     body.located = None
-                op = instruction(item, body.names, kernel)
+                op = find(item) or instruction(item, body.names, kernel)
                 if op is not None:
                     code.append(op)
             elif isinstance(item, tree.Label):
                 self._label(item, body)
             elif isinstance(item, tree.ScopeBrace):
                 self._scope(item, body)
+                find = body.known[-1].find
             elif isinstance(item, tree.Targets | tree.Prototype):
                 self._table(item, body.names)
+                body.known[-1].declared()
             elif isinstance(item, tree.Location):
                 body.located = item
             elif isinstance(item, tree.Variable):
                 self._variable(item, body)
+                body.known[-1].declared()
             else:
                 assert isinstance(item, tree.Pragma)  # for compilers: no result depends on it
 
@@ -137,6 +145,7 @@ class Bodies:
         elif item.name in names.registers or item.name in names.places or item.name in names.tables:
             self.context.complain(item.position, f"{item.name} is declared twice in this scope", cited.VARIABLES)
         names.passed.add(item.name)
+        body.known[-1].passed(item.name)
         labels[unique] = len(body.kernel.code)
 
     def _scope(self, item: tree.ScopeBrace, body: _Body) -> None:
@@ -144,9 +153,11 @@ class Bodies:
             body.scopes += 1
             body.names = Names(body.names, f"{body.suffix}@{body.scopes}")
             body.names.labels = body.labels[body.scopes]
+            body.known.append(self.instructions.scope(body.names, body.kernel))
         else:
             assert body.names.outer is not None
             body.names = body.names.outer
+            body.known.pop()
 
     def _table(self, item: tree.Targets | tree.Prototype, names: Names) -> None:
         """A list of labels or functions, or a prototype."""

@@ -7,6 +7,7 @@ pages: forms from the syntax fences, agreement of types from spec/operands/type-
 from __future__ import annotations
 
 from ptxspec import contracts
+from ptxspec.base import collection
 from ptxspec.language import tree
 from ptxspec.language.abi import keep_to_the_abi
 from ptxspec.language.aliases import Aliases
@@ -29,6 +30,7 @@ from ptxspec.language.symbols import names_agree, unresolved, variables_declared
 from ptxspec.language.variables import VariableLayout
 
 
+@collection.paused()
 def _checked(context: Context) -> Checked:
     """The module of a context, pass by pass. Raises PtxError with all complaints."""
     opaque, aliases = OpaqueVariables(context), Aliases(context)
@@ -124,6 +126,7 @@ def check_tree(source: Source, module: tree.ModuleTree) -> Checked:
     return _checked(Context(source, module))
 
 
+@collection.paused()
 def check(text: str, path: str = "<ptx>", part: int | None = None) -> Checked:
     """Parse and check a module. `part` is its number among those that it is to be linked with, None if it runs alone. Raises
     PtxError with every complaint found: those about syntax and, unless declarations are among what could not be read, those about

@@ -5,6 +5,7 @@ What one operand may be is operand_fitting.py's.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ptxspec.language import cited
@@ -37,6 +38,10 @@ def find_form(
     if opcode is not None and opcode.find(mnemonic):
         return select_form(opcode, mnemonic, shape, module)
     return without_form(opcode, mnemonic, module)
+
+
+#: the same for kinds of which there is one each
+known_form = lru_cache(1 << 14)(find_form)
 
 
 def without_form(opcode: Opcode | None, mnemonic: str, module: Epoch | None) -> Misfit | Missing:

@@ -9,8 +9,9 @@ from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import GapOccurrence, Kernel, Missing, Op, Place, Plan, unbanked
-from ptxspec.language.form_selection import Misfit, find_form
+from ptxspec.language.form_selection import Misfit, known_form
 from ptxspec.language.instruction_rules import InstructionRules
+from ptxspec.language.known_shapes import KnownInstructions, KnownPlans
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.operand_kinds import Kind
@@ -33,8 +34,12 @@ class Instructions:
         calls: CallChecks,
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
-        #: by mnemonic and kinds of operands
-        self._plans: dict[tuple[str | Kind, ...], Plan | Misfit | Missing] = {}
+        #: those with which nothing is left to check
+        self.known = KnownPlans()
+
+    def scope(self, names: Names, kernel: Kernel) -> KnownInstructions:
+        """What finds the forms of a scope's instructions where `instruction` has nothing to check."""
+        return KnownInstructions(self.known, self.operands, names, kernel)
 
     def instruction(self, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """The instruction's form, or None after a complaint."""
@@ -59,9 +64,7 @@ class Instructions:
             operands.append(resolved)
             shape.append(kind)
         key = (mnemonic, *shape)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = self.plan(mnemonic, tuple(shape))
+        plan = of_shape = self.plan(mnemonic, tuple(shape))
         if isinstance(plan, Missing):
             kernel.gaps.append(GapOccurrence(plan, item.position))
             return None
@@ -82,6 +85,8 @@ class Instructions:
             return None
         if (space or resolver.special) and self.checks.refused(op, space, item, shape, kernel):
             return None
+        if not space and plan is of_shape:
+            self.known.note(mnemonic, shape, plan, resolver.special)
         effect = plan.meaning.effect
         if effect is None:
             if kinds.ENTRY in shape or kinds.FUNCTION in shape:
@@ -110,7 +115,7 @@ class Instructions:
         elements = [isinstance(o, tree.Element) for o in item.operands]
         if not any(elements):
             return plan
-        shape[:] = [kinds.MemoryKind(k) if e else k for e, k in zip(elements, shape, strict=True)]
+        shape[:] = [kinds.one_of_each(kinds.MemoryKind, k) if e else k for e, k in zip(elements, shape, strict=True)]
         other = self.plan(mnemonic, tuple(shape))
         if isinstance(other, Plan) and isinstance(other.meaning.effect, effects.Load | effects.Store):
             operands[:] = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
@@ -187,7 +192,7 @@ class Instructions:
         """The plan for an instruction of this shape, or why there is none."""
         context = self.context
         opcode = context.table.get(mnemonic.split(".")[0])
-        return find_form(opcode, mnemonic, shape, context.epoch)
+        return known_form(opcode, mnemonic, shape, context.epoch)
 
 
 def _memory(element: Any) -> tree.Address:

@@ -3,6 +3,7 @@ are, and one of them is made when it is named."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeVar, overload
 
 from ptxspec.language.checked import Place
@@ -20,6 +21,13 @@ def numbered(name: str) -> tuple[str, int | None]:
     digits = name[len(prefix) :]
     significant = digits.lstrip("0") or "0"
     return prefix, int(significant) if digits and len(significant) <= _MOST_DIGITS else None
+
+
+@lru_cache(1 << 16)
+def one_of_several(name: str) -> tuple[str, int, str] | None:
+    """What a name is if a declaration `prefix<N>` makes it: the prefix, the number, and the name without zeros before that."""
+    prefix, number = numbered(name)
+    return None if number is None else (prefix, number, f"{prefix}{number}")
 
 
 class Range:

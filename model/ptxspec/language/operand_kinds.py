@@ -1,13 +1,14 @@
 """What kind of operand stands in an instruction, once its names are resolved: what forms are chosen by.
 
 A `Kind` is one of the classes here or, of a register, its `Type`. The kinds of an instruction's operands are its *shape*, by
-which a check remembers its form. They are compared as objects, which is quick: a check makes one of each (`OneOfEach`).
+which its form is remembered. They are compared as objects, which is quick: there is one of each (`one_of_each`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, assert_never
 
 from ptxspec.terms.types import Type
@@ -166,16 +167,12 @@ def described(kind: Kind) -> str:
             assert_never(kind)
 
 
-class OneOfEach:
-    """Makes kinds, and of each kind one object."""
+@lru_cache(1 << 14)
+def _made(kind: Callable[..., Any], *about: Hashable) -> Any:
+    return kind(*about)
 
-    def __init__(self) -> None:
-        self._made: dict[tuple[Callable[..., Any], tuple[Hashable, ...]], Any] = {}
 
-    def __call__(self, kind: Callable[..., K], *about: Hashable) -> K:
-        """The kind of this class that says this."""
-        key = (kind, about)
-        made: K | None = self._made.get(key)
-        if made is None:
-            made = self._made[key] = kind(*about)
-        return made
+def one_of_each(kind: Callable[..., K], *about: Hashable) -> K:
+    """The kind of this class that says this: of each, one object."""
+    made: K = _made(kind, *about)
+    return made

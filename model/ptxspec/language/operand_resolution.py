@@ -35,7 +35,6 @@ class OperandResolver:
         #: where the instruction begins that is looked at, and whether it names a variable or marks an address
         self.at = 0
         self.special = False
-        self._kind = kinds.OneOfEach()
         #: what calls pass: of each unique name the type of a register, or a variable
         self.passed: dict[str, tuple[Type | None, Place | None]] = {}
 
@@ -47,7 +46,7 @@ class OperandResolver:
             case tree.Number():
                 return operand, kinds.INTEGER
             case tree.Float():
-                return operand, self._kind(kinds.RealKind, operand.width)
+                return operand, kinds.one_of_each(kinds.RealKind, operand.width)
             case tree.Address():
                 return self.resolve_address(operand, names, kernel)
             case tree.Sum():
@@ -56,7 +55,7 @@ class OperandResolver:
                     assert isinstance(base, tree.Name)
                     return tree.Sum(base, operand.offset), of
                 if isinstance(of, Type):
-                    return base, self._kind(kinds.SumKind, of, int(operand.offset))
+                    return base, kinds.one_of_each(kinds.SumKind, of, int(operand.offset))
                 raise Unresolved(NO_OFFSET)
             case tree.Element():
                 return self.resolve_element(operand, names, kernel)
@@ -64,21 +63,21 @@ class OperandResolver:
                 name, of = self.resolve_name(operand.name, names, kernel)
                 if not isinstance(name, tree.Name):
                     raise Unresolved(f"{operand.name.text} is a vector, and ! negates one predicate")
-                return tree.Not(name), self._kind(kinds.NegatedKind, of)
+                return tree.Not(name), kinds.one_of_each(kinds.NegatedKind, of)
             case tree.Parens():
                 return self.resolve_list(operand, names, kernel)
             case tree.Part():
                 base, of = self.resolve_name(operand.name, names, kernel)
-                return base, self._kind(kinds.PartKind, of, operand.selector, operand.negated)
+                return base, kinds.one_of_each(kinds.PartKind, of, operand.selector, operand.negated)
             case tree.Bracket():
                 parts, of_parts = self.resolve_all(operand.elements, names, kernel)
-                return tree.Bracket(parts), self._kind(kinds.BracketKind, of_parts)
+                return tree.Bracket(parts), kinds.one_of_each(kinds.BracketKind, of_parts)
             case tree.Braces():
                 parts, of_parts = self.resolve_all(operand.elements, names, kernel)
-                return tree.Braces(parts), self._kind(kinds.BracesKind, of_parts)
+                return tree.Braces(parts), kinds.one_of_each(kinds.BracesKind, of_parts)
             case tree.Pair():
                 parts, of_parts = self.resolve_all(operand, names, kernel)
-                return tree.Pair(*parts), self._kind(kinds.PairKind, *of_parts)
+                return tree.Pair(*parts), kinds.one_of_each(kinds.PairKind, *of_parts)
             case tree.Indexed():
                 raise AssertionError(f"{operand} is resolved already")
             case _:
@@ -97,24 +96,21 @@ class OperandResolver:
         """An address in brackets."""
         self.special |= operand.unified
         if operand.base is None:
-            return operand, self._kind(kinds.MemoryKind, None)
+            return operand, kinds.one_of_each(kinds.MemoryKind, None)
         assert isinstance(operand.base, tree.Name)
         base, of = self.resolve_name(operand.base, names, kernel)
         if isinstance(of, PlainKind) or not isinstance(base, tree.Name):
             raise Unresolved(f"{operand.base.text} is no address")
         if operand.offset and isinstance(of, kinds.OpaqueKind):
             raise Unresolved("a texture, a sampler or a surface has no offset")
-        return tree.Address(base, operand.offset, operand.unified), self._kind(kinds.MemoryKind, of)
+        return tree.Address(base, operand.offset, operand.unified), kinds.one_of_each(kinds.MemoryKind, of)
 
     def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Name | tree.Braces, Kind]:
         """What a name stands for; that of a vector for its elements in braces."""
         text = operand.text
         register = names.register(text)
         if register is not None:
-            if register[0].endswith(MODULE) and self.declared_later(text):
-                raise Unresolved(f"{text} is used before it is declared")
-            kernel.registers[register[0]] = register[1]
-            return (operand if register[0] == text else tree.Name(register[0])), register[1]
+            return self.resolve_register(operand, register, kernel)
         if text == "_":
             return operand, kinds.SINK
         special = self.context.specials.get(text)
@@ -124,12 +120,13 @@ class OperandResolver:
                 raise Unresolved(f"{text} needs PTX ISA {origin.since[0]}.{origin.since[1]}")
             if self.context.target < origin.target:
                 raise Unresolved(f"{text} needs target sm_{origin.target}")
-            return operand, self._kind(kinds.SpecialKind, special, origin.also)
+            return operand, kinds.one_of_each(kinds.SpecialKind, special, origin.also)
         vector = names.vector(text)
         if vector is not None:
             elements, type = vector
             kernel.registers.update(dict.fromkeys(elements, type))
-            return tree.Braces(tuple(map(tree.Name, elements))), self._kind(kinds.BracesKind, (type,) * len(elements))
+            of_elements = kinds.one_of_each(kinds.BracesKind, (type,) * len(elements))
+            return tree.Braces(tuple(map(tree.Name, elements))), of_elements
         variable = names.place(text)
         if variable is not None:
             unique, place = variable
@@ -138,9 +135,9 @@ class OperandResolver:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
             kind = (
-                self._kind(kinds.OpaqueKind, place.opaque)
+                kinds.one_of_each(kinds.OpaqueKind, place.opaque)
                 if place.opaque
-                else self._kind(kinds.VariableKind, unbanked(place.space))
+                else kinds.one_of_each(kinds.VariableKind, unbanked(place.space))
             )
             return (operand if unique == text else tree.Name(unique)), kind
         if names.table(text) is not None:
@@ -155,6 +152,16 @@ class OperandResolver:
             what = "is a special register's name, without or with a wrong component"
             raise Unresolved(f"{text} {what}; there is {', '.join(spelled)}")
         raise Unresolved(self.undeclared(text, names))
+
+    def resolve_register(
+        self, operand: tree.Name, register: tuple[str, Type], kernel: Kernel
+    ) -> tuple[tree.Name, Type]:
+        """What a register's name stands for. `register` has its unique name and its type."""
+        unique, type = register
+        if unique.endswith(MODULE) and self.declared_later(operand.text):
+            raise Unresolved(f"{operand.text} is used before it is declared")
+        kernel.registers[unique] = type
+        return (operand if unique == operand.text else tree.Name(unique)), type
 
     def undeclared(self, name: str, names: Names, what: str = "") -> Later:
         """What to say of a name that nothing declares."""

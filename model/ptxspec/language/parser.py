@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NoReturn
 
+from ptxspec.base import collection
 from ptxspec.base.escaping import shortened
 from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.building.tree_builder import TreeBuilder
@@ -21,6 +22,8 @@ from ptxspec.language.words import END, UNKNOWN, Split
 #: after so many errors a text is not read on
 MOST_TOLD_OF = 20_000
 _FORMAT = "spec/syntax/source-format.md"
+#: a text of so many characters is read by its runs of instructions (runs.py), if it has no lines of a preprocessor
+LONG, MARKER_SIGN = 10_000, "#"
 #: the class of what begins and does not end
 ENDLESS = "endless"
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
@@ -38,11 +41,12 @@ class ParsedText(NamedTuple):
 class Reading:
     """One run over a text."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: Source, split: Split | None = None):
+        """`split` has the words of the text, if they are known."""
         self.source = source
         self.syntax = syntax()
-        split = self.syntax.lexicon.split(source.text)
-        self.split: Split = split
+        split = self.syntax.lexicon.split(source.text) if split is None else split
+        self.split = split
         self.build = TreeBuilder(source, split, self.syntax.lexicon)
         self.whole, self.stopped = True, False
         self._markers()
@@ -66,7 +70,8 @@ class Reading:
         """The functions of the rules, for these words."""
         build, split = self.build, self.split
         outside = {"constant": build.constant}
-        made = self.syntax.parser.make(split.words, split.classes, 0, build, fail, outside, self.recover, {})
+        recover, runs = self.recover, split.runs
+        made = self.syntax.parser.make(split.words, split.classes, 0, build, fail, outside, recover, runs)
         self.reached = made["reached"]
         return made
 
@@ -115,6 +120,8 @@ class Reading:
             return -1 - (len(words) - 3)
         if not outer and failed.at == first and words[first] in self._outer_only():
             return -1 - first  # a brace is missing before it
+        if self.split.runs:
+            raise failed
         self.note(failed)
         if outer or (classes[first] not in ("name", "dotted") and words[first] != "@"):
             self.whole = False
@@ -172,6 +179,8 @@ class Reading:
         except ParseFailure as failed:
             self.note(failed)
             self.whole = False
+        finally:
+            rules["let_go"]()
         return ParsedText(module, self.build, self.whole)
 
 
@@ -181,6 +190,10 @@ def fail(at: int, rule: str, expected: str | None) -> NoReturn:
 
 def read(source: Source) -> ParsedText:
     """All that can be read of a module."""
+    if len(source.text) >= LONG and MARKER_SIGN not in source.text:
+        by_runs = Reading(source, syntax().runs.split(source.text)).module()
+        if by_runs.whole and not by_runs.build.complaints:
+            return by_runs
     return Reading(source).module()
 
 
@@ -189,6 +202,7 @@ def parse(text: str, path: str = "<ptx>") -> ModuleTree:
     return parse_source(Source(text, path))
 
 
+@collection.paused()
 def parse_source(source: Source) -> ModuleTree:
     reading = read(source)
     if reading.build.complaints or reading.module is None:

@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
-from ptxspec.language.words import Lexicon
+from ptxspec.language.words import RUN, Lexicon
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.grammar import Choice, GrammarRule, Literal, Node, Optional, Reference, Repetition, Sequence
 
+#: the rule of which several may be read already, where they stand one after another
+IN_RUNS = "statement"
 #: how deep rules may be nested in themselves
 MOST_NESTED = 150
+
+
+Texts = tuple[str, ...]
 
 
 class Pending(NamedTuple):
@@ -28,8 +33,8 @@ class Pending(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    """A parser. `make(words, classes, begin, build, fail, outside, recover, remembered)` gives the functions of one run
-    by the names of the rules."""
+    """A parser. `make(words, classes, begin, build, fail, outside, recover, runs)` gives the functions of one run by the
+    names of the rules. The functions name one another: 'let_go' ends that, so that nobody needs to look for cycles."""
 
     make: Callable[..., dict[str, Callable[[], Any]]]
     source: str
@@ -39,9 +44,8 @@ class Assembled(NamedTuple):
 
 class Assembly(Grammar):
     """Writes the parser. `built` are the rules for which there is something to build a part of the tree, `recovered`
-    those after whose failures reading goes on in a repetition, `remembered` those whose result for a single word is
-    kept, `outside` the rules that are read by other means, with what they may begin with; `prefixes` is what `all_prefixes`
-    gave for the same rules, if that is known."""
+    those after whose failures reading goes on in a repetition, `outside` the rules that are read by other means, with what they
+    may begin with; `prefixes` is what `all_prefixes` gave for the same rules, if that is known."""
 
     def __init__(
         self,
@@ -49,14 +53,17 @@ class Assembly(Grammar):
         lexicon: Lexicon,
         built: frozenset[str],
         recovered: frozenset[str],
-        remembered: frozenset[str],
         outside: dict[str, tuple[str, Place]],
         prefixes: dict[str, list[Place]] | None = None,
     ):
         super().__init__(rules, lexicon, built, outside, prefixes)
-        self.recovered, self.remembered = recovered, remembered
+        self.recovered = recovered
         self.lines: list[str] = []
+        #: what the functions name: sets of words and classes, and what could have stood where a rule does not go on
+        self.named: dict[Any, str] = {}
         self.variables = 0
+        #: whether the rule that is written has labels
+        self.labelled = False
 
     def test(self, node: Node, others: list[list[Place]], rule: GrammarRule) -> str:
         """A condition that holds where the node begins and none of the others does."""
@@ -80,10 +87,17 @@ class Assembly(Grammar):
         classes = sorted(p for p in place if isinstance(p, str))
         tests = []
         if literals:
-            tests.append(f"words[{at}] {_among(literals)}")
+            tests.append(f"words[{at}] {self._among(literals)}")
         if classes:
-            tests.append(f"classes[{at}] {_among(classes)}")
+            tests.append(f"classes[{at}] {self._among(classes)}")
         return tests[0] if len(tests) == 1 else f"({' or '.join(tests)})"
+
+    def _among(self, texts: list[str]) -> str:
+        return f"== {texts[0]!r}" if len(texts) == 1 else f"in {self._name(frozenset(texts))}"
+
+    def _name(self, value: Any) -> str:
+        """The name by which the functions have a value."""
+        return self.named.setdefault(value, f"known_{len(self.named)}")
 
     # writing -----------------------------------------------------------------------------------------------------------
 
@@ -91,7 +105,7 @@ class Assembly(Grammar):
         self.lines.append("    " * depth + text)
 
     def assembled(self) -> Assembled:
-        self.write(0, "def make(words, classes, begin, build, fail, outside, recover, remembered):")
+        self.write(0, "def make(words, classes, begin, build, fail, outside, recover, runs):")
         self.write(1, "i, nested = begin, 0")
         for name in sorted(self.built & self.rules.keys()):
             self.write(1, f"build_{name} = build.{name}")
@@ -102,17 +116,22 @@ class Assembly(Grammar):
         self.write(1, "def begin_at(k):")
         self.write(2, "nonlocal i")
         self.write(2, "i = k")
+        self.write(1, "def let_go():")
+        self.write(2, f"nonlocal {', '.join(f'rule_{name}' for name in self.rules)}")
+        self.write(2, f"{' = '.join(f'rule_{name}' for name in self.rules)} = None")
         names = ", ".join(f"{name!r}: rule_{name}" for name in self.rules)
-        self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, {names}}}")
+        self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, 'let_go': let_go, {names}}}")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, "<assembled from spec/syntax>", "exec", dont_inherit=True)
         space: dict[str, Any] = {"ParseFailure": ParseFailure, "expected": _expected}
+        space |= {name: value for value, name in self.named.items()}
         exec(code, space)
         return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
 
     def _function(self, rule: GrammarRule) -> None:
         labels = list(dict.fromkeys(_labels(rule.node)))
         lists = {label for label in labels if _several(rule.node, label)}
+        self.labelled = bool(labels)
         self.write(1, f"def rule_{rule.name}():")
         self.write(2, "nonlocal i, nested")
         self.write(2, "at = i")
@@ -168,8 +187,7 @@ class Assembly(Grammar):
     ) -> list[Pending]:
         """Code that reads a node. `before` is what could have stood here too, `follow` what may come after it; `known`
         says that the next word is one of those that it begins with. Returns what it may end in, and may lack."""
-        labelled = bool(_labels(rule.node))
-        before = before or []
+        labelled, before = self.labelled, before or []
         terminals = self.terminals(node._replace(label=None) if isinstance(node, Literal | Reference) else node)
         if terminals is not None and not (isinstance(node, Reference) and node.name in self.recovered):
             label = node.label if isinstance(node, Literal | Reference) else None
@@ -202,15 +220,6 @@ class Assembly(Grammar):
         if node.name in self.outside:
             self.write(depth, f"value, i = read_{node.name}(i)")
             self._keep("value", node.label, depth, lists, labelled)
-        elif node.name in self.remembered:
-            self.write(depth, "word = words[i]")
-            self.write(depth, f"result = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
-            self.write(depth, "if result is None:")
-            self.write(depth + 1, f"first = i; before = build.complaint_count; result = rule_{node.name}()")
-            alone = f"i == first + 1 and build.complaint_count == before and words[i] in {_STOPS!r}"
-            self.write(depth + 1, f"if {alone}: remembered[word] = result")
-            self.write(depth, "else: i += 1")
-            self._keep("result", node.label, depth, lists, labelled)
         else:
             self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
 
@@ -240,6 +249,11 @@ class Assembly(Grammar):
         closing = sorted(p.text for p in (follow or [frozenset()])[0] if isinstance(p, Literal))
         stop = "".join(f" and words[i] != {text!r}" for text in closing)
         self.write(depth, f"while words[i] != ''{stop}:")
+        if item.name == IN_RUNS:
+            self.write(depth + 1, f"if classes[i] == {RUN!r}:")
+            self._keep("runs[i]", item.label, depth + 2, lists, labelled)
+            self.write(depth + 2, "i += 1")
+            self.write(depth + 2, "continue")
         self.write(depth + 1, "first, level = i, nested")
         self.write(depth + 1, "try:")
         self._keep(f"rule_{item.name}()", item.label, depth + 2, lists, labelled)
@@ -285,8 +299,8 @@ class Assembly(Grammar):
         names = self.called(node, rule)
         text = repr(_listed(names))
         if before:
-            places = "".join(f"({p.variable}, {p.called!r}, {p.more!r}), " for p in before)
-            text = f"expected(i, ({places}), {names!r})"
+            places = self._name((tuple((p.called, p.more) for p in before), tuple(names)))
+            text = f"expected(i, {places}, {', '.join(p.variable for p in before)})"
         start = f"if not {condition}: " if condition else ""
         self.write(depth, f"{start}fail(i, {rule.name!r}, {text})")
 
@@ -299,21 +313,11 @@ class Assembly(Grammar):
             self.write(depth, f"v_{label} = {value}")
 
 
-#: what ends an operand: after a single word of it, one of these
-_STOPS = (",", ";")
-
-
 class ParseFailure(Exception):
     """A rule does not go on here. `at` counts words; `expected` is what could have stood there."""
 
     def __init__(self, at: int, rule: str, expected: str | None, message: str | None = None, page: str | None = None):
         self.at, self.rule, self.expected, self.message, self.page = at, rule, expected, message, page
-
-
-def _among(texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"== {texts[0]!r}"
-    return f"in {{{', '.join(map(repr, texts))}}}"
 
 
 def _listed(called: list[str]) -> str:
@@ -322,16 +326,18 @@ def _listed(called: list[str]) -> str:
     return " or ".join([", ".join(distinct[:-1]), distinct[-1]]) if len(distinct) > 1 else distinct[0]
 
 
-def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], names: list[str]) -> str:
-    """What could have stood at the word i: `names`, and of what came before it what was not there or what goes on."""
+def _expected(i: int, known: tuple[tuple[tuple[Texts, Texts], ...], Texts], *places: int | None) -> str:
+    """What could have stood at the word i: the names that are known, and of what came before it what was not there or what goes
+    on. `places` are those at which that was looked for."""
+    before, names = known
     expected: list[list[str]] = []
-    for at, called, more in reversed(list(before)):
+    for at, (called, more) in reversed(list(zip(places, before, strict=True))):
         if at is None:  # of an alternative that was not taken
             continue
         expected.append(list(called if at == i else more))
         if at != i:
             break
-    return _listed([c for called in reversed(expected) for c in called] + names)
+    return _listed([*(c for called in reversed(expected) for c in called), *names])
 
 
 def _labels(node: Node) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Place, Signature, Table
-from ptxspec.language.named import Places, numbered
+from ptxspec.language.named import Places, numbered, one_of_several
 from ptxspec.terms.types import Type
 
 #: which element of a vector a selector names
@@ -57,11 +57,11 @@ class Names:
                 return None
             return vector[0][place], vector[1]
         if register is None and self.ranges:
-            prefix, number = numbered(name)
-            entry = self.ranges.get(prefix)
-            if entry is None or number is None or number >= entry[0]:
+            one = one_of_several(name)
+            entry = self.ranges.get(one[0]) if one is not None else None
+            if one is None or entry is None or one[1] >= entry[0]:
                 return None
-            name, register = f"{prefix}{number}", entry[1]
+            name, register = one[2], entry[1]
         return None if register is None else (name + self.ending, register)
 
     def own_vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
@@ -89,11 +89,11 @@ class Names:
     def register(self, name: str) -> tuple[str, Type] | None:
         """(its unique name, its type)"""
         scope: Names | None = self
-        base = name.partition(".")[0]
         while scope is not None:
             register = scope.own_register(name)
             if register is not None:
                 return register
+            base = name.partition(".")[0]
             if base != name and scope.taken(base):
                 return None
             if name in scope.places or name in scope.passed:  # hides a register further out

@@ -13,14 +13,13 @@ from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.tree_builder import built
 from ptxspec.language.first_sets import Place
 from ptxspec.language.parser_generator import Assembled, Assembly
+from ptxspec.language.runs import Runs
 from ptxspec.language.tables import Tables
 from ptxspec.language.words import MARKER, Lexicon
 from ptxspec.literate import finder, grammar
 
 #: after a failure in one of these, reading goes on with the next
 RECOVERED = frozenset({"statement", "member"})
-#: what a single word makes of one of these is kept: registers and numbers come again and again
-REMEMBERED = frozenset({"operand"})
 
 
 class Syntax(NamedTuple):
@@ -29,6 +28,7 @@ class Syntax(NamedTuple):
 
     lexicon: Lexicon
     parser: Assembled
+    runs: Runs
     begins: dict[str, tuple[frozenset[str], frozenset[str]]]
     literals: tuple[str, ...]
     """the directives that the rules name"""
@@ -49,7 +49,8 @@ def parser_of(made: Tables) -> Syntax:
     first = {name: [_texts(p) for p in assembly.prefixes_of(name)] for name in sorted(RECOVERED)}
     begins = {name: (places[0], places[1]) for name, places in first.items()}
     literals = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
-    return Syntax(lexicon, assembly.assembled(), begins, tuple(sorted(literals)))
+    parser = assembly.assembled()
+    return Syntax(lexicon, parser, Runs(lexicon, parser), begins, tuple(sorted(literals)))
 
 
 def _path(page: str) -> str:
@@ -94,7 +95,7 @@ def _assembly(
     outside: dict[str, tuple[str, Place]],
     prefixes: dict[str, list[Place]] | None = None,
 ) -> Assembly:
-    return Assembly(rules, lexicon, built() & {r.name for r in rules}, RECOVERED, REMEMBERED, outside, prefixes)
+    return Assembly(rules, lexicon, built() & {r.name for r in rules}, RECOVERED, outside, prefixes)
 
 
 def _named(node: grammar.Node) -> set[str]:

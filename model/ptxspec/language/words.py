@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+import sys
+from collections.abc import Iterable, Set
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.grammar import WordRule
 
 #: of a text's end, and of what is no word
 END, UNKNOWN = "end", "unknown"
+#: of several instructions that are read already (see runs.py)
+RUN = "a run of instructions"
 #: rules with a meaning of their own: what separates words, and the lines of a preprocessor, which are read and dropped
 BLANK, MARKER = "blank", "marker"
 _PIECE = re.compile(r"<(?P<name>[a-z_]+)>")
@@ -24,6 +28,15 @@ class Split(NamedTuple):
     starts: list[int]
     markers: list[int]
     """the offsets of the lines of a preprocessor"""
+    runs: dict[int, list[Any]]
+    """of words that stand for several instructions, by their numbers: the instructions"""
+
+    def ended(self, length: int) -> Split:
+        """With what stands at the end of a text of this length."""
+        self.words.extend(("", "", ""))
+        self.classes.extend((END, END, END))
+        self.starts.extend((length, length, length))
+        return self
 
 
 class Lexicon:
@@ -34,6 +47,7 @@ class Lexicon:
         self.called = {r.name: r.called for r in self.rules.values() if r.called is not None}
         classes = [r for r in self.rules.values() if r.called is not None or r.name == MARKER]
         pieces = "|".join(f"(?P<{rule.name}>{self._expanded(rule)})" for rule in classes)
+        self._pieces = "|".join(f"(?:{self._expanded(rule)})" for rule in classes)
         blank = {rule.name: self._expanded(rule) for rule in self.rules.values()}[BLANK]
         try:
             self._blank = re.compile(blank, re.X | re.S | re.A)
@@ -59,10 +73,14 @@ class Lexicon:
 
         return _PIECE.sub(piece, rule.pattern)
 
+    def pattern(self, rule: str) -> str:
+        """The regular expression of a rule for words."""
+        return self._expanded(self.rules[rule])
+
     def matches(self, rule: str, text: str) -> bool:
         """Whether a text is what a rule for words stands for."""
         if rule not in self._patterns:
-            self._patterns[rule] = re.compile(rf"(?:{self._expanded(self.rules[rule])})\Z", re.X | re.S | re.A)
+            self._patterns[rule] = re.compile(rf"(?:{self.pattern(rule)})\Z", re.X | re.S | re.A)
         return self._patterns[rule].match(text) is not None
 
     def class_of(self, word: str) -> str:
@@ -70,16 +88,33 @@ class Lexicon:
         match = self._class.match(word)
         return UNKNOWN if match is None else str(match.lastgroup)
 
-    def split(self, text: str, begin: int = 0) -> Split:
-        """The words of a text, from an offset on."""
-        words: list[str] = []
-        starts: list[int] = []
-        for match in self._next.finditer(text, begin):
-            start, end = match.span(1)
+    def into(
+        self, text: str, begin: int, borders: Set[str], words: list[str], starts: list[int], end: int = sys.maxsize
+    ) -> int:
+        """Add the words from an offset on, and their offsets, to the first that is one of the borders, or to the end, at which
+        there is none of a word. Returns where the border ends, or -1 if there is none."""
+        for match in self._next.finditer(text, begin, end):
+            start, after = match.span(1)
             if start < 0:
                 break
-            words.append(text[start:end])
+            word = text[start:after]
+            words.append(word)
             starts.append(start)
+            if word in borders:
+                return after
+        return -1
+
+    @cached_property
+    def _all(self) -> re.Pattern[str]:
+        """What `_next` finds, without the classes."""
+        return re.compile(rf"(?:{self.pattern(BLANK)})*+(?:({self._pieces}|.)|\Z)", re.X | re.S | re.A)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a short text."""
+        return [word for word in self._all.findall(text) if word]
+
+    def classes(self, words: list[str]) -> list[str]:
+        """The classes of words that were found in a text."""
         known = self._known
         new = set(words).difference(known)
         if len(known) + len(new) > 100_000:  # of many modules, not all words are kept
@@ -87,28 +122,25 @@ class Lexicon:
             new = set(words)
         for word in new:
             known[word] = self.class_of(word)
-        classes = [known[word] for word in words]
+        return [known[word] for word in words]
+
+    def split(self, text: str, begin: int = 0) -> Split:
+        """The words of a text, from an offset on."""
+        words: list[str] = []
+        starts: list[int] = []
+        self.into(text, begin, frozenset(), words, starts)
+        classes = self.classes(words)
         markers: list[int] = []
         if "#" in text and MARKER in classes:
             markers = [start for start, which in zip(starts, classes, strict=True) if which == MARKER]
             kept = [i for i, which in enumerate(classes) if which != MARKER]
             words, classes = [words[i] for i in kept], [classes[i] for i in kept]
             starts = [starts[i] for i in kept]
-        words += ["", "", ""]
-        classes += [END, END, END]
-        starts += [len(text)] * 3
-        return Split(words, classes, starts, markers)
+        return Split(words, classes, starts, markers, {}).ended(len(text))
 
     def upto(self, text: str, begin: int, last: str) -> tuple[list[str], list[int]]:
         """The words from an offset to the first `last`, and their offsets."""
         words: list[str] = []
         starts: list[int] = []
-        for match in self._next.finditer(text, begin):
-            start, end = match.span(1)
-            if start < 0:
-                break
-            words.append(text[start:end])
-            starts.append(start)
-            if words[-1] == last:
-                break
+        self.into(text, begin, {last}, words, starts)
         return words, starts

@@ -23,6 +23,13 @@ from ptxspec_workshop.mutation.reach import graph, origins, table_names
 
 #: what functools.cache makes of a function
 _CACHED = type(cache(len))
+#: modules with such functions about definitions
+_DERIVED = (
+    "ptxspec.spec.",
+    "ptxspec.language.form_selection",
+    "ptxspec.query.repeated",
+    "ptxspec.evidence.compare.choices",
+)
 
 
 def forget() -> None:
@@ -33,7 +40,7 @@ def forget() -> None:
     vocabulary._meanings.clear()
     signatures._results.clear()
     for name, module in list(sys.modules.items()):
-        if name.startswith(("ptxspec.spec.", "ptxspec.query.repeated", "ptxspec.evidence.compare.choices")):
+        if name.startswith(_DERIVED):
             for thing in list(vars(module).values()):
                 if isinstance(thing, _CACHED):
                     thing.cache_clear()

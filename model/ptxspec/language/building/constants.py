@@ -45,6 +45,8 @@ class Constants:
         word = self.text.words[at]
         if self.text.classes[at] == "predefined":
             return Spelled.of(contracts.literals.PREDEFINED[word], word)
+        if word.isdecimal() and word[0] != "0" and len(word) < 19:  # most are
+            return int(word)
         digits = word.rstrip("U")
         base = _BASES.get(digits[:2].lower(), 8 if digits[0] == "0" else 10)
         try:

@@ -43,6 +43,11 @@ class TreeBuilder:
         """How many complaints there were."""
         return self.text.complaint_count
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there was neither a complaint nor anything that only some versions have."""
+        return not self.text.complaint_count and not self.text.uses
+
     def __getattr__(self, rule: str) -> Callable[..., Any]:
         for part in self._parts:
             if rule in vars(part.__class__):
