@@ -64,7 +64,7 @@ class Emitter:
         #: with one NaN in place of all, the result itself
         self._tested: dict[str, str] = {}
         self._results: dict[str, str] = {}
-        #: calls of the functions that choose among open results, by what they choose from
+        #: the functions that choose among open results, by what they choose from
         self._choices: dict[tuple[Any, ...], str] = {}
         #: how often an operation was written that the processor has not
         self._written: Counter[tuple[Any, ...]] = Counter()
@@ -96,6 +96,9 @@ class Emitter:
 
     def room(self, n: int) -> int:
         return next((width for width in WIDTHS if n <= width), -(-n // 64) * 64)
+
+    def narrows(self, width: int, n: int) -> bool:
+        return width <= 64 < n
 
     def const(self, value: int, n: int) -> str:
         return str(value)
@@ -228,24 +231,41 @@ class Emitter:
         given = [(t, bits_for(t.lo, t.hi)[0]) for t in term.args if t.op != "const"]
         names = iter(range(len(given)))
         operands = tuple(t if t.op == "const" else _in_range(t, next(names)) for t in term.args)
-        key = (*term.attrs[:4], term.attrs[5], *(t.attrs[0] if t.op == "const" else (t.lo, t.hi) for t in operands))
+        choice = make("freedom", operands, term.attrs)
+        return self.call_choice(choice, [(lowering.low(t, width), f"i{width}") for t, width in given])
+
+    def call_choice(self, choice: Any, given: list[tuple[str, str]]) -> str:
+        """Call the function that resolves a freedom in variables."""
+        result = f"i{choice.attrs[1]}"
+        parameters = {f"%a{i}": type for i, (_, type) in enumerate(given)}
+        function = self.choice_function(choice, result, parameters, self._alone)
+        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for value, type in given)})")
+
+    def _alone(self, lines: list[str], parameters: Collection[str]) -> Emitter:
+        """What writes a function of words."""
+        return Emitter(lines, self.needs, self.choose)
+
+    def choice_function(
+        self,
+        choice: Any,
+        result: str,
+        parameters: dict[str, str],
+        emitter_of: Callable[[list[str], Collection[str]], Emitter],
+    ) -> str:
+        """The name of the function that resolves a freedom in variables, given the types of its result and of its parameters;
+        `emitter_of` makes what writes it."""
+        operands = (t.attrs[0] if t.op == "const" else (t.lo, t.hi) for t in choice.args)
+        key = (*choice.attrs[:4], choice.attrs[5], result, *operands)
         if key not in self._choices:
             lines: list[str] = []
-            emitter = Emitter(lines, self.needs, self.choose)
-            env = {f"a{i}": f"%a{i}" for i in range(len(given))}
-            word = f"i{term.attrs[1]}"
-            chosen = emitter._chosen(make("freedom", operands, term.attrs), Lowering(emitter, env))
-            parameters = ", ".join(f"i{width} %a{i}" for i, (_, width) in enumerate(given))
-            body = "\n".join([f"({parameters}) noinline {{", *lines, f"  ret {word} {chosen}\n}}"])
+            emitter = emitter_of(lines, parameters)
+            chosen = emitter._chosen(choice, Lowering(emitter, {name[1:]: name for name in parameters}))
+            listed = ", ".join(f"{type} {name}" for name, type in parameters.items())
+            body = "\n".join([f"({listed}) noinline {{", *lines, f"  ret {result} {chosen}\n}}"])
             name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
-            self.needs.add(f"define internal {word} {name}{body}")
+            self.needs.add(f"define internal {result} {name}{body}")
             self._choices[key] = name
-        words = [(lowering.low(t, width), f"i{width}") for t, width in given]
-        return self.call_choice(self._choices[key], f"i{term.attrs[1]}", words)
-
-    def call_choice(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
-        """Call a function that chooses among open results."""
-        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for value, type in given)})")
+        return self._choices[key]
 
 
 def _in_range(term: Any, number: int) -> Any:

@@ -5,7 +5,7 @@ A value that is the same in all lanes stays a word, and what is computed from su
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from ptxspec.terms.lowering import Lowering
@@ -51,6 +51,8 @@ class VectorEmitter(Emitter):
         super().__init__(lines, needs, choose, stem)
         self.lanes = lanes
         self.varying: set[str] = set()
+        #: whether to compute in 32 bits what fits there; addresses, whose shapes are asked for, are better computed whole
+        self.narrow = False
         #: how to find the shapes of vectors that may have one
         self.shapes: dict[str, Callable[[], Shape | None]] = {}
 
@@ -190,6 +192,9 @@ class VectorEmitter(Emitter):
         return Shape(base, step, jump, holds)
 
     # what a backend does --------------------------------------------------------------------------------------------
+
+    def narrows(self, width: int, n: int) -> bool:
+        return width < n and (n > WIDEST or (self.narrow and width >= 32))
 
     def truncate(self, v: str, n: int, to: int) -> str:
         if v not in self.varying:
@@ -379,7 +384,22 @@ done:
     def nearest(self, term: Any, lowering: Lowering) -> str:
         raise NoVectors("the nearest number")
 
-    def call_choice(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+    def call_choice(self, choice: Any, given: list[tuple[str, str]]) -> str:
         if not self.varies(*(v for v, _ in given)):
-            return super().call_choice(function, result, given)
-        return self.mapped(function, result, given)
+            return super().call_choice(choice, given)
+        result = f"i{choice.attrs[1]}"
+        parameters = {f"%a{i}": type for i, (_, type) in enumerate(given)}
+        try:
+            lanes = {name: self.type(type) for name, type in parameters.items()}
+            function = self.choice_function(choice, self.type(result), lanes, self._together)
+        except NoVectors:
+            return self.mapped(self.choice_function(choice, result, parameters, self._alone), result, given)
+        words = ", ".join(f"{self.type(t)} {self.spread(v, t)}" for v, t in given)
+        return self.vector(f"call {self.type(result)} {function}({words})")
+
+    def _together(self, lines: list[str], parameters: Collection[str]) -> VectorEmitter:
+        """What writes a function of as many lanes."""
+        emitter = VectorEmitter(lines, self.needs, self.choose, lanes=self.lanes)
+        emitter.narrow = True
+        emitter.varying.update(parameters)
+        return emitter
