@@ -64,7 +64,9 @@ class Emitter:
         #: with one NaN in place of all, the result itself
         self._tested: dict[str, str] = {}
         self._results: dict[str, str] = {}
-        #: the functions that choose among open results, by what they choose from
+        #: whether this is seldom executed, so that a function that chooses among open results is not worth optimizing
+        self.seldom = False
+        #: those functions, by what they choose from
         self._choices: dict[tuple[Any, ...], str] = {}
         #: how often an operation was written that the processor has not
         self._written: Counter[tuple[Any, ...]] = Counter()
@@ -261,7 +263,8 @@ class Emitter:
             emitter = emitter_of(lines, parameters)
             chosen = emitter._chosen(choice, Lowering(emitter, {name[1:]: name for name in parameters}))
             listed = ", ".join(f"{type} {name}" for name, type in parameters.items())
-            body = "\n".join([f"({listed}) noinline {{", *lines, f"  ret {result} {chosen}\n}}"])
+            optimized = "noinline optnone" if self.seldom else "noinline"
+            body = "\n".join([f"({listed}) {optimized} {{", *lines, f"  ret {result} {chosen}\n}}"])
             name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
             self.needs.add(f"define internal {result} {name}{body}")
             self._choices[key] = name
