@@ -1,8 +1,8 @@
 """The native interpretation: terms become LLVM's intermediate language, as text.
 
 Integers have the widths of the processor's that hold their ranges, and wider ones are some whole words. Of floating point the
-processor supplies correctly rounded addition, multiplication, fused multiply-add, division and square root; everything else
-is derived.
+processor supplies correctly rounded addition, multiplication, fused multiply-add, division and square root, of which those of two
+narrow formats are made (`wider_floats.py`); everything else is derived.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from ptxspec.terms import masked_logic, object_code, outside
+from ptxspec.terms import masked_logic, object_code, outside, wider_floats
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
@@ -165,7 +165,7 @@ class Emitter:
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         if name not in SUPPLIED:
             return False
-        if static[0].name in _OF_PROCESSOR:
+        if static[0].name in _OF_PROCESSOR or is_wider(name, static):
             return True
         widest = set_apart(name, *static)[2]
         self._written[name, static] += 1
@@ -177,6 +177,8 @@ class Emitter:
             return self.emit(
                 f"bitcast {_FLOATS[type.width]} {self._operation(name, type.width, args)} to i{type.width}"
             )
+        if is_wider(name, static):
+            return wider_floats.computed(name, type.name, args, self.emit, lambda element: element)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
@@ -276,6 +278,11 @@ def _in_range(term: Any, number: int) -> Any:
     width, signed = bits_for(term.lo, term.hi)
     raw = variable(f"a{number}", width)
     return sign_extend(raw, width) if signed else raw
+
+
+def is_wider(name: str, static: tuple[Any, ...]) -> bool:
+    """Whether an operation is computed by wider arithmetic of this processor."""
+    return wider_floats.has(name, static, _processor()[1])
 
 
 @cache

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from ptxspec.terms import wider_floats
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import SUPPLIED, Emitter, set_apart
+from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
 
 _FLOATS = {32: "float", 64: "double"}
 #: the widest integers that vectors are made of
@@ -302,7 +303,7 @@ class VectorEmitter(Emitter):
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         if name not in SUPPLIED:
             return False
-        if static[0].name in ("f32", "f64"):
+        if static[0].name in ("f32", "f64") or is_wider(name, static):
             return True
         return set_apart(name, *static)[2] > WIDEST
 
@@ -316,6 +317,9 @@ class VectorEmitter(Emitter):
             if result not in self.varying:
                 return self.emit(f"bitcast {_FLOATS[type.width]} {result} to i{type.width}")
             return self.vector(f"bitcast {real} {result} to {self.type(f'i{type.width}')}")
+        if is_wider(name, static):
+            spread = [self.spread(a, f"i{type.width}") for a in args]
+            return wider_floats.computed(name, type.name, spread, self.vector, self.type)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
