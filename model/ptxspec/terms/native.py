@@ -178,7 +178,7 @@ class Emitter:
                 f"bitcast {_FLOATS[type.width]} {self._operation(name, type.width, args)} to i{type.width}"
             )
         if is_wider(name, static):
-            return wider_floats.computed(name, type.name, args, self.emit, lambda element: element)
+            return wider_floats.computed(name, type.name, rounding, args, self.emit, lambda element: element)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")

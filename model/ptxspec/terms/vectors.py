@@ -319,7 +319,7 @@ class VectorEmitter(Emitter):
             return self.vector(f"bitcast {real} {result} to {self.type(f'i{type.width}')}")
         if is_wider(name, static):
             spread = [self.spread(a, f"i{type.width}") for a in args]
-            return wider_floats.computed(name, type.name, spread, self.vector, self.type)
+            return wider_floats.computed(name, type.name, rounding, spread, self.vector, self.type)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
