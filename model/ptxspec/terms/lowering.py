@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make
 from ptxspec.terms.exact import DEPTH, TooDeep, from_below
-from ptxspec.terms.vocabulary import invalid_operands, meaning_of, minimum
+from ptxspec.terms.vocabulary import invalid_operands, maximum, meaning_of, minimum, select
 
 #: operators that are computed at whatever width is wanted
 _OF_LOW_BITS = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl", "select"})
@@ -196,6 +196,9 @@ class Lowering:
     def _shr(self, t: Any, n: int) -> Any:
         a, count = t.args
         width, signed = self._room(a.lo, a.hi)
+        once = self._shifted_once(a, count, width)
+        if once is not None:
+            return self.low(once, n)
         if count.op == "const" and count.attrs[0] < width:
             by = count.attrs[0]
             enough = min(width, self.backend.room(n + by))  # the bits above are shifted out of sight
@@ -213,6 +216,18 @@ class Lowering:
         if count.hi >= width and not signed:
             shifted = self.backend.select(within, shifted, self.backend.const(0, width), width)
         return self.resize(shifted, width, n, signed)
+
+    def _shifted_once(self, a: Any, count: Any, width: int) -> Any:
+        """Where what is to be shifted to the right was shifted to the left before, in wider words than that needs: the difference
+        of the two shifts; None elsewhere."""
+        if a.op != "shl" or a.args[1].op != "const":
+            return None
+        x, left = a.args
+        if not self.backend.narrows(self._room(x.lo, x.hi)[0], width):
+            return None
+        once = select(count < left, x << maximum(left - count, 0), x >> maximum(count - left, 0))
+        self._kept.append(once)
+        return once
 
     def _divide(self, t: Any, n: int) -> Any:
         x, y, width, signed = self.pair(*t.args)
