@@ -11,8 +11,9 @@ import pytest
 
 import ptxspec
 from ptxspec.base.options import Engine
+from ptxspec.evidence.kernels.cases import FILL, module_of, named
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
-from ptxspec_workshop.compare.kernel_runs import CachedMachine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine, launched, load
 from ptxspec_workshop.generate import aimed_matrix_cases, matrix_cases
 from ptxspec_workshop.record.families import AIMED_MATRICES, MATRICES
 
@@ -263,6 +264,24 @@ def test_both_engines_agree_on_every_form() -> None:
     assert len(cases) > 12
     for name in exact:
         assert np.array_equal(exact[name], native[name]), name
+
+
+@pytest.mark.parametrize(
+    "mnemonic",
+    [
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32",
+        "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32", "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32",
+        "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32",
+    ],
+)  # fmt: skip
+def test_turns_of_warps_give_what_turns_of_threads_give(mnemonic: str) -> None:
+    """Where a warp's lanes come together, its products are computed in vectors."""
+    ((name, case),) = named(matrix_cases.small([form(mnemonic)])).items()
+    loaded, results = load(module_of([case])), []
+    for schedule in ("round-robin", "warps"):
+        results.append(launched(loaded, name, case.launches, profile="hopper", engine="native", schedule=schedule))
+    assert all(map(np.array_equal, *results)) and any((out != FILL).any() for out in results[0])
 
 
 # factors that are aimed at limits -----------------------------------------------------------------------------------------

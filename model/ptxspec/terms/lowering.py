@@ -11,8 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ptxspec.terms.arithmetic import bits_for
+from ptxspec.terms.core import make
 from ptxspec.terms.exact import DEPTH, TooDeep, from_below
-from ptxspec.terms.vocabulary import invalid_operands, meaning_of
+from ptxspec.terms.vocabulary import invalid_operands, maximum, meaning_of, minimum, select
+
+#: operators that are computed at whatever width is wanted
+_OF_LOW_BITS = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl", "select"})
 
 
 class Backend(Protocol):
@@ -20,6 +24,9 @@ class Backend(Protocol):
 
     def room(self, n: int) -> int:
         """The width of words in which a number of n bits is best kept: n or more."""
+
+    def narrows(self, width: int, n: int) -> bool:
+        """Whether to compute in words of `width` bits, fewer than n, what fits there, where words of n bits are wanted."""
 
     def const(self, value: int, n: int) -> Any: ...
     def truth_const(self, value: bool) -> Any: ...
@@ -82,7 +89,7 @@ class Lowering:
     def _emit(self, t: Any, n: int | None) -> Any:
         left, self._left = self._left, self._left - 1
         try:
-            word = self._truth(t) if n is None else getattr(self, f"_{t.op}", self._modular)(t, n)
+            word = self._truth(t) if n is None else self._number(t, n)
         finally:
             self._left = left
         if n is None:
@@ -91,6 +98,14 @@ class Lowering:
             self._words[id(t), n] = word
         self._kept.append(t)
         return word
+
+    def _number(self, t: Any, n: int) -> Any:
+        """The low n bits of an Int not met before."""
+        if t.op in _OF_LOW_BITS:
+            width, signed = self._room(t.lo, t.hi)
+            if self.backend.narrows(width, n):
+                return self.resize(self.low(t, width), width, n, signed)
+        return getattr(self, f"_{t.op}", self._modular)(t, n)
 
     def _room(self, lo: int, hi: int) -> tuple[int, bool]:
         """(width, signed): words that hold lo … hi whole."""
@@ -104,10 +119,23 @@ class Lowering:
 
     def pair(self, a: Any, b: Any) -> tuple[Any, Any, int, bool]:
         """Two Ints at one width that holds both."""
+        width, signed = self._room_of_both(a, b)
+        return self.low(a, width), self.low(b, width), width, signed
+
+    def _room_of_both(self, a: Any, b: Any) -> tuple[int, bool]:
         (wa, sa), (wb, sb) = bits_for(a.lo, a.hi), bits_for(b.lo, b.hi)
         signed = sa or sb
-        width = self.backend.room(max(wa + (signed and not sa), wb + (signed and not sb)))
-        return self.low(a, width), self.low(b, width), width, signed
+        return self.backend.room(max(wa + (signed and not sa), wb + (signed and not sb))), signed
+
+    def _compared(self, a: Any, b: Any) -> tuple[Any, Any, int, bool]:
+        """Two Ints at one width, or numbers that compare as they do: of a power of two that is greater than the other number, it
+        need not be known how great it is."""
+        if "shl" in (a.op, b.op):
+            less, other = (_shifted_beyond(x, y) for x, y in ((a, b), (b, a)))
+            if self.backend.narrows(self._room_of_both(less, other)[0], self._room_of_both(a, b)[0]):
+                self._kept += [less, other]
+                a, b = less, other
+        return self.pair(a, b)
 
     def _modular(self, t: Any, n: int) -> Any:
         """add, sub, mul, and, or, xor: the low bits depend only on low bits."""
@@ -168,6 +196,9 @@ class Lowering:
     def _shr(self, t: Any, n: int) -> Any:
         a, count = t.args
         width, signed = self._room(a.lo, a.hi)
+        once = self._shifted_once(a, count, width)
+        if once is not None:
+            return self.low(once, n)
         if count.op == "const" and count.attrs[0] < width:
             by = count.attrs[0]
             enough = min(width, self.backend.room(n + by))  # the bits above are shifted out of sight
@@ -185,6 +216,18 @@ class Lowering:
         if count.hi >= width and not signed:
             shifted = self.backend.select(within, shifted, self.backend.const(0, width), width)
         return self.resize(shifted, width, n, signed)
+
+    def _shifted_once(self, a: Any, count: Any, width: int) -> Any:
+        """Where what is to be shifted to the right was shifted to the left before, in wider words than that needs: the difference
+        of the two shifts; None elsewhere."""
+        if a.op != "shl" or a.args[1].op != "const":
+            return None
+        x, left = a.args
+        if not self.backend.narrows(self._room(x.lo, x.hi)[0], width):
+            return None
+        once = select(count < left, x << maximum(left - count, 0), x >> maximum(count - left, 0))
+        self._kept.append(once)
+        return once
 
     def _divide(self, t: Any, n: int) -> Any:
         x, y, width, signed = self.pair(*t.args)
@@ -271,8 +314,16 @@ class Lowering:
             if shortcut is not None:
                 return shortcut
         if t.op in ("eq", "lt"):
-            x, y, width, signed = self.pair(*t.args)
+            x, y, width, signed = self._compared(*t.args)
             return b.compare("eq" if t.op == "eq" else "slt" if signed else "ult", x, y, width)
         if t.op == "not":
             return b.logic("xor", self.truth(t.args[0]), b.truth_const(True))
         return b.logic({"all": "and", "any": "or", "differ": "xor"}[t.op], *map(self.truth, t.args))
+
+
+def _shifted_beyond(x: Any, other: Any) -> Any:
+    """Of a positive constant that is shifted to the left, one that is shifted no further than beyond all that `other` may be; of
+    all else x."""
+    if x.op != "shl" or x.args[0].op != "const" or x.args[0].attrs[0] <= 0:
+        return x
+    return make("shl", (x.args[0], minimum(x.args[1], max(other.hi, 0).bit_length())))

@@ -1,8 +1,8 @@
 """The native interpretation: terms become LLVM's intermediate language, as text.
 
 Integers have the widths of the processor's that hold their ranges, and wider ones are some whole words. Of floating point the
-processor supplies correctly rounded addition, multiplication, fused multiply-add, division and square root; everything else
-is derived.
+processor supplies correctly rounded addition, multiplication, fused multiply-add, division and square root, of which those of two
+narrow formats are made (`wider_floats.py`); everything else is derived.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from ptxspec.terms import masked_logic, object_code, outside
+from ptxspec.terms import masked_logic, object_code, outside, wider_floats
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
@@ -64,7 +64,9 @@ class Emitter:
         #: with one NaN in place of all, the result itself
         self._tested: dict[str, str] = {}
         self._results: dict[str, str] = {}
-        #: calls of the functions that choose among open results, by what they choose from
+        #: whether this is seldom executed, so that a function that chooses among open results is not worth optimizing
+        self.seldom = False
+        #: those functions, by what they choose from
         self._choices: dict[tuple[Any, ...], str] = {}
         #: how often an operation was written that the processor has not
         self._written: Counter[tuple[Any, ...]] = Counter()
@@ -96,6 +98,9 @@ class Emitter:
 
     def room(self, n: int) -> int:
         return next((width for width in WIDTHS if n <= width), -(-n // 64) * 64)
+
+    def narrows(self, width: int, n: int) -> bool:
+        return width <= 64 < n
 
     def const(self, value: int, n: int) -> str:
         return str(value)
@@ -160,7 +165,7 @@ class Emitter:
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         if name not in SUPPLIED:
             return False
-        if static[0].name in _OF_PROCESSOR:
+        if static[0].name in _OF_PROCESSOR or is_wider(name, static):
             return True
         widest = set_apart(name, *static)[2]
         self._written[name, static] += 1
@@ -172,6 +177,8 @@ class Emitter:
             return self.emit(
                 f"bitcast {_FLOATS[type.width]} {self._operation(name, type.width, args)} to i{type.width}"
             )
+        if is_wider(name, static):
+            return wider_floats.computed(name, type.name, rounding, args, self.emit, lambda element: element)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
@@ -228,24 +235,42 @@ class Emitter:
         given = [(t, bits_for(t.lo, t.hi)[0]) for t in term.args if t.op != "const"]
         names = iter(range(len(given)))
         operands = tuple(t if t.op == "const" else _in_range(t, next(names)) for t in term.args)
-        key = (*term.attrs[:4], term.attrs[5], *(t.attrs[0] if t.op == "const" else (t.lo, t.hi) for t in operands))
+        choice = make("freedom", operands, term.attrs)
+        return self.call_choice(choice, [(lowering.low(t, width), f"i{width}") for t, width in given])
+
+    def call_choice(self, choice: Any, given: list[tuple[str, str]]) -> str:
+        """Call the function that resolves a freedom in variables."""
+        result = f"i{choice.attrs[1]}"
+        parameters = {f"%a{i}": type for i, (_, type) in enumerate(given)}
+        function = self.choice_function(choice, result, parameters, self._alone)
+        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for value, type in given)})")
+
+    def _alone(self, lines: list[str], parameters: Collection[str]) -> Emitter:
+        """What writes a function of words."""
+        return Emitter(lines, self.needs, self.choose)
+
+    def choice_function(
+        self,
+        choice: Any,
+        result: str,
+        parameters: dict[str, str],
+        emitter_of: Callable[[list[str], Collection[str]], Emitter],
+    ) -> str:
+        """The name of the function that resolves a freedom in variables, given the types of its result and of its parameters;
+        `emitter_of` makes what writes it."""
+        operands = (t.attrs[0] if t.op == "const" else (t.lo, t.hi) for t in choice.args)
+        key = (*choice.attrs[:4], choice.attrs[5], result, *operands)
         if key not in self._choices:
             lines: list[str] = []
-            emitter = Emitter(lines, self.needs, self.choose)
-            env = {f"a{i}": f"%a{i}" for i in range(len(given))}
-            word = f"i{term.attrs[1]}"
-            chosen = emitter._chosen(make("freedom", operands, term.attrs), Lowering(emitter, env))
-            parameters = ", ".join(f"i{width} %a{i}" for i, (_, width) in enumerate(given))
-            body = "\n".join([f"({parameters}) noinline {{", *lines, f"  ret {word} {chosen}\n}}"])
+            emitter = emitter_of(lines, parameters)
+            chosen = emitter._chosen(choice, Lowering(emitter, {name[1:]: name for name in parameters}))
+            listed = ", ".join(f"{type} {name}" for name, type in parameters.items())
+            optimized = "noinline optnone" if self.seldom else "noinline"
+            body = "\n".join([f"({listed}) {optimized} {{", *lines, f"  ret {result} {chosen}\n}}"])
             name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
-            self.needs.add(f"define internal {word} {name}{body}")
+            self.needs.add(f"define internal {result} {name}{body}")
             self._choices[key] = name
-        words = [(lowering.low(t, width), f"i{width}") for t, width in given]
-        return self.call_choice(self._choices[key], f"i{term.attrs[1]}", words)
-
-    def call_choice(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
-        """Call a function that chooses among open results."""
-        return self.emit(f"call {result} {function}({', '.join(f'{type} {value}' for value, type in given)})")
+        return self._choices[key]
 
 
 def _in_range(term: Any, number: int) -> Any:
@@ -253,6 +278,11 @@ def _in_range(term: Any, number: int) -> Any:
     width, signed = bits_for(term.lo, term.hi)
     raw = variable(f"a{number}", width)
     return sign_extend(raw, width) if signed else raw
+
+
+def is_wider(name: str, static: tuple[Any, ...]) -> bool:
+    """Whether an operation is computed by wider arithmetic of this processor."""
+    return wider_floats.has(name, static, _processor()[1])
 
 
 @cache

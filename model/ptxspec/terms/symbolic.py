@@ -87,6 +87,9 @@ class Script:
     def room(self, n: int) -> int:
         return n
 
+    def narrows(self, width: int, n: int) -> bool:
+        return False
+
     def const(self, value: int, n: int) -> str:
         return f"#x{value:0{n // 4}x}" if n % 4 == 0 else f"#b{value:0{n}b}"
 

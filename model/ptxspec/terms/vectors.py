@@ -5,11 +5,12 @@ A value that is the same in all lanes stays a word, and what is computed from su
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from ptxspec.terms import wider_floats
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import SUPPLIED, Emitter, set_apart
+from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
 
 _FLOATS = {32: "float", 64: "double"}
 #: the widest integers that vectors are made of
@@ -51,6 +52,8 @@ class VectorEmitter(Emitter):
         super().__init__(lines, needs, choose, stem)
         self.lanes = lanes
         self.varying: set[str] = set()
+        #: whether to compute in 32 bits what fits there; addresses, whose shapes are asked for, are better computed whole
+        self.narrow = False
         #: how to find the shapes of vectors that may have one
         self.shapes: dict[str, Callable[[], Shape | None]] = {}
 
@@ -191,6 +194,9 @@ class VectorEmitter(Emitter):
 
     # what a backend does --------------------------------------------------------------------------------------------
 
+    def narrows(self, width: int, n: int) -> bool:
+        return width < n and (n > WIDEST or (self.narrow and width >= 32))
+
     def truncate(self, v: str, n: int, to: int) -> str:
         if v not in self.varying:
             return super().truncate(v, n, to)
@@ -297,7 +303,7 @@ class VectorEmitter(Emitter):
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         if name not in SUPPLIED:
             return False
-        if static[0].name in ("f32", "f64"):
+        if static[0].name in ("f32", "f64") or is_wider(name, static):
             return True
         return set_apart(name, *static)[2] > WIDEST
 
@@ -311,6 +317,9 @@ class VectorEmitter(Emitter):
             if result not in self.varying:
                 return self.emit(f"bitcast {_FLOATS[type.width]} {result} to i{type.width}")
             return self.vector(f"bitcast {real} {result} to {self.type(f'i{type.width}')}")
+        if is_wider(name, static):
+            spread = [self.spread(a, f"i{type.width}") for a in args]
+            return wider_floats.computed(name, type.name, rounding, spread, self.vector, self.type)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
@@ -379,7 +388,22 @@ done:
     def nearest(self, term: Any, lowering: Lowering) -> str:
         raise NoVectors("the nearest number")
 
-    def call_choice(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+    def call_choice(self, choice: Any, given: list[tuple[str, str]]) -> str:
         if not self.varies(*(v for v, _ in given)):
-            return super().call_choice(function, result, given)
-        return self.mapped(function, result, given)
+            return super().call_choice(choice, given)
+        result = f"i{choice.attrs[1]}"
+        parameters = {f"%a{i}": type for i, (_, type) in enumerate(given)}
+        try:
+            lanes = {name: self.type(type) for name, type in parameters.items()}
+            function = self.choice_function(choice, self.type(result), lanes, self._together)
+        except NoVectors:
+            return self.mapped(self.choice_function(choice, result, parameters, self._alone), result, given)
+        words = ", ".join(f"{self.type(t)} {self.spread(v, t)}" for v, t in given)
+        return self.vector(f"call {self.type(result)} {function}({words})")
+
+    def _together(self, lines: list[str], parameters: Collection[str]) -> VectorEmitter:
+        """What writes a function of as many lanes."""
+        emitter = VectorEmitter(lines, self.needs, self.choose, lanes=self.lanes)
+        emitter.narrow = True
+        emitter.varying.update(parameters)
+        return emitter

@@ -78,6 +78,7 @@ class LaneFunctions:
         effect = op.plan.meaning.effect
         text.shown = [(registers.read(name), kernel.registers[name].width) for name in shown]
         if finishes:
+            text.emitter.seldom = True  # lanes that come together do not wait
             results = ResultEmitter(text, registers, operands, None).values(index)
         elif isinstance(effect, Pause):
             WaitEmitter(text, operands, None).give(op, effect)

@@ -18,6 +18,7 @@ from ptxspec.machine.driver.places import BARRIERS, LANES
 from ptxspec.machine.flow import ending, successors
 from ptxspec.machine.kernel_tables import barrier_of_all
 from ptxspec.machine.native.context import bits_of, field_at, llvm_type
+from ptxspec.machine.native.exchanges import OWN, Exchange
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import ComputationEmitter
 from ptxspec.machine.native.lane_functions import LaneFunctions, stored_type
@@ -42,7 +43,6 @@ from ptxspec.machine.native.warp_registers import (
 )
 from ptxspec.machine.native.warp_turns import AGAIN, TURN_LANES, TURN_NEXT, TURN_TAKEN, enqueue_text, wait_text
 from ptxspec.machine.program import arrival_operands, constant_arrival
-from ptxspec.terms.actions import lane_words
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Arrive,
@@ -352,7 +352,7 @@ class WarpFunction:
         text, block = self.text, self.text.block
         self._keep_registers()
         index = block.end - 1
-        if isinstance(effect, Collective):
+        if isinstance(effect, Collective) and not self.edges.apart:  # lanes that have parted are no whole warp
             self._meet_at_once(op, effect, acting)
         if not (isinstance(effect, Arrive | Wait | ClusterArrive | ClusterWait) and constant_arrival(text.program, op)):
             self._by_lanes(index, acting)
@@ -398,15 +398,10 @@ class WarpFunction:
             text.lines.append(f"  br i1 {at_once}, label %{go}, label %{wait}")
             known = e.known()
             text.begin(go)
-            env = self.operands.environment(op) | {"%members": "-1", "%at_once": "-1"}
-            places = ", ".join(f"i32 {k}" for k in range(LANES))
-            env["%own"] = e.vector(f"add {NUMBERS} zeroinitializer, <{places}>")
-            for i in range(LANES):
-                for name, word in zip(lane_words(i, 1 + len(more)), (value, *more), strict=True):
-                    env[name] = (
-                        word if word not in e.varying else e.emit(f"extractelement {vector_of('i64')} {word}, i64 {i}")
-                    )
-            for name, result in self.operands.results(op, Lowering(e, env)):
+            numbers = ", ".join(f"i32 {k}" for k in range(LANES))
+            own = e.vector(f"add {NUMBERS} zeroinitializer, <{numbers}>")
+            env = self.operands.environment(op) | {"%members": "-1", "%at_once": "-1", OWN: own}
+            for name, result in self.operands.results(op, Exchange(e, env, [value, *more])):
                 self.registers.set(name, result)
         except NoVectors:
             attempt.undo()
