@@ -7,8 +7,7 @@ parts that it stores to, before it does.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -249,23 +248,17 @@ class Blocks:
         """What an access to no block, or to one that forbids it, has broken."""
         return violation(self.blocks, (piece for freed in self._freed for piece in freed), address, size, write)
 
-    @contextmanager
-    def undone(self) -> Iterator[None]:
-        """Put all bytes back that threads have stored to, if what is done meanwhile fails."""
-        try:
-            yield
-        except BaseException:
-            self._undo()
-            raise
-        finally:
-            self._log.end()
-
-    def _undo(self) -> None:
+    def undo(self) -> None:
+        """Put all bytes back that threads have stored to."""
         first_marks, _ = self._firsts
         for mark in np.flatnonzero(self._log.marks[: self._marks] == self.saved_mark).tolist():
             number = bisect_right(first_marks, mark) - 1
             data, saved = self._page(number, mark - first_marks[number] + (self.blocks[number].base >> PAGE))
             data[:] = saved
+
+    def end(self) -> None:
+        """The launch has ended, or has been undone."""
+        self._log.end()
 
 
 def _overlap(block: GlobalBlock, following: GlobalBlock) -> ValueError:

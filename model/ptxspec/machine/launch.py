@@ -32,7 +32,7 @@ from ptxspec.machine.launch_plan import IMAGES, LaunchPlan, LaunchSettings, Outc
 from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import PassedArray, bytes_of, host_span, in_order
 from ptxspec.machine.memory import PADDING, AddressSpace, padded
-from ptxspec.machine.owned import NO_MEMORY, ReachedMemory, held, reached_by
+from ptxspec.machine.owned import NO_MEMORY, ReachedMemory, locks_of, reached_by
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
 from ptxspec.machine.turn_schedule import TurnSchedule
@@ -214,8 +214,8 @@ class Launches:
         reached = reached_by(memories, in_order(args))
         if not reached:
             return plan.execute(args, NO_MEMORY, limits)
-        with held(reached) as memory:
-            return plan.execute(args, memory, limits)
+        with reached[0].lock if len(reached) == 1 else locks_of(reached):
+            return plan.execute(args, ReachedMemory.of(reached), limits)
 
     def plan(self, name: str, how: RequestedLaunch) -> tuple[LaunchPlan, LaunchLimits]:
         """A launch but for its arguments, and its limits, which have begun."""

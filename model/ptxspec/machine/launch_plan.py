@@ -114,21 +114,22 @@ class LaunchPlan:
         blocks = launches.blocks(reached, arrays)
         counting = CountCollector(self.program) if settings.observed.counts else None
         try:
-            with blocks.undone():
-                memory = self._memory(blocks, parameters)
-                steps = self._run(extents, memory, unit, limits, schedule, counting)
-                unit.finish()
+            memory = self._memory(blocks, parameters)
+            steps = self._run(extents, memory, unit, limits, schedule, counting)
+            unit.finish()
         except BaseException:
+            blocks.undo()
             self._forget()
             raise
         finally:
-            space.forget(passed.block for passed in arrays)
+            blocks.end()
+            space.forget([passed.block for passed in arrays])
         for passed in arrays:
             passed.finish()
         launches.heap = memory.heap
         for kept in self._memories:
             kept.end()
-        if sum(kept.own_bytes for kept in self._memories) > _KEPT:
+        if memory.own_bytes * len(self._memories) > _KEPT:
             self._forget()
         return Outcome(steps, schedule.reported, None if counting is None else counting.counts(launches.checked))
 

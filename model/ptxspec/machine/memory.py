@@ -123,6 +123,8 @@ class LaunchMemory:
         self.first = alive
         self._take_parts()
         self.alive = untouched(0 if alive is None else len(self.frames))
+        #: the bytes of the memory of threads and CTAs
+        self.own_bytes = sum(len(self.buffers_of[name]) for name in self.parts) + len(self.alive)
         self._is_empty = True
         self.blocks = _NO_BLOCKS
         self.heap: Heap | None = None
@@ -161,11 +163,6 @@ class LaunchMemory:
         other.gone, other.alive = np.zeros_like(self.gone), untouched(len(self.alive))
         other._is_empty = True
         return other
-
-    @property
-    def own_bytes(self) -> int:
-        """The bytes of the memory of threads and CTAs."""
-        return sum(len(self.buffers_of[name]) for name in self.parts) + len(self.alive)
 
     def _take_parts(self) -> None:
         """Memory of zeros for each part that there may be."""

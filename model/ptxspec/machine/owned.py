@@ -258,6 +258,11 @@ class ReachedMemory(NamedTuple):
     tables: Sequence[BlockTable]
     freed: Sequence[Iterable[GlobalBlock]]
 
+    @classmethod
+    def of(cls, memories: Sequence[Memory]) -> ReachedMemory:
+        """What there is of these memories, whose locks the caller has."""
+        return cls([memory._table() for memory in memories], [memory._freed for memory in memories])
+
 
 NO_MEMORY = ReachedMemory((), ())
 
@@ -269,9 +274,9 @@ def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:
 
 
 @contextmanager
-def held(memories: Sequence[Memory]) -> Iterator[ReachedMemory]:
-    """What a launch may reach of these memories. Nobody else uses them meanwhile."""
+def locks_of(memories: Sequence[Memory]) -> Iterator[None]:
+    """Nobody else uses these memories meanwhile."""
     with ExitStack() as locks:
         for memory in memories:
             locks.enter_context(memory.lock)
-        yield ReachedMemory([memory._table() for memory in memories], [memory._freed for memory in memories])
+        yield
