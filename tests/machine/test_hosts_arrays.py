@@ -82,6 +82,11 @@ OWNED = kernel(
     "atom.global.add.u32 %r6, [%rd4+4], 1; add.u32 %r5, %r5, %r6; st.global.u32 [%rd3], %r5; st.global.u32 [%rd1], %r5;",
     ".param .u64 out, .param .u64 more, .param .u64 last",
 )
+#: a piece of the heap, which each thread stores to and loads from
+ALLOCATED = kernel(
+    "{ .reg .u64 p; call (p), malloc, (8); st.u32 [p+4], %r1; ld.u32 %r5, [p+4]; call free, (p); } st.global.u32 [%rd1], %r5;",
+    module=".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n",
+)
 #: a product of matrices, for which the lanes of a warp give one another several words each
 MATRICES = kernel(
     ".reg .b32 %m<4>; mov.u32 %m0, %r1; mov.u32 %m1, 0;"
@@ -125,6 +130,7 @@ SOURCES = {
     "banks": BANKS,
     "images": IMAGE,
     "owned": OWNED,
+    "heap": ALLOCATED,
     "matrices": MATRICES,
     "copies": COPIES,
     "a schedule": CHOSEN,
@@ -240,7 +246,7 @@ def tampering(
 
 
 #: which kernel touches each array
-TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
+TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "heap_states": ALLOCATED}
 TOUCHES |= dict.fromkeys(("words", "learned_words", "warps"), MATRICES)
 TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys((*hosts.COUNTERS, "events"), COUNTED)
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(
