@@ -229,3 +229,15 @@ def test_what_was_passed_is_not_kept() -> None:
     del array, memory, pointer
     gc.collect()
     assert [reference() for reference in kept] == [None, None]
+
+
+def test_options_reach_the_launch() -> None:
+    endless = ptxspec.load(kernel("L: add.u32 %r5, %r5, 1; bra L;"))
+    for how in ({"step_limit": 100}, {"time_limit": 0.2}):
+        with pytest.raises(ptxspec.LaunchError, match=next(iter(how)).replace("_", " ")):
+            endless.prepared("k", **how).launch([np.zeros(1, np.uint32)])  # type: ignore[arg-type]
+    random = ptxspec.load(kernel(".shared .b32 s; ld.shared.u32 %r5, [s]; st.global.u32 [%rd1], %r5;"))
+    out = [np.zeros(1, np.uint32) for _ in range(2)]
+    random.prepared("k", seed=3).launch(out[:1])
+    random.launch("k", args=out[1:], seed=3)
+    assert out[0] == out[1] != 0

@@ -28,7 +28,7 @@ class Heap(NamedTuple):
         return Heap(self.base, self.data, dict(self.live), dict(self.gone), list(self.end))
 
     def block(self) -> GlobalBlock:
-        return GlobalBlock(self.base, "the heap", self.data, True, BlockKind.HEAP)
+        return GlobalBlock(self.base, BlockKind.HEAP.value, self.data, True, BlockKind.HEAP)
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes more, 0 if there is no room."""

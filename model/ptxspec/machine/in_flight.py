@@ -13,6 +13,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.base.options import Copies
 from ptxspec.machine import asynchrony
+from ptxspec.machine.arrays import address_of
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.errors import RacingAccess, Violation
@@ -28,7 +29,7 @@ Locate: TypeAlias = Callable[[np.ndarray, int], int]
 
 def address(array: np.ndarray, index: int) -> int:
     """The location of a byte of an array under the native engine: its address in this process."""
-    return int(array.ctypes.data) + index
+    return address_of(array) + index
 
 
 def too_many() -> Violation:

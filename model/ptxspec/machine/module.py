@@ -182,25 +182,9 @@ class Module:
         True
         """
         how = _requested(
-            grid,
-            block,
-            dynamic_shared=dynamic_shared,
-            cluster=cluster,
-            nonportable_cluster=nonportable_cluster,
-            profile=profile,
-            engine=engine,
-            workers=workers,
-            step_limit=step_limit,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            progress=progress,
-            printed=printed,
-            seed=seed,
-            copies=copies,
-            contract=contract,
-            schedule=schedule,
-            counts=counts,
-            observers=observers,
+            (grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
+            (step_limit, time_limit, memory_limit, progress),
+            (engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)),
         )
         return self._launches.launch(name, how, args, _memories(memory))
 
@@ -243,25 +227,9 @@ class Module:
         array([12], dtype=uint32)
         """
         how = _requested(
-            grid,
-            block,
-            dynamic_shared=dynamic_shared,
-            cluster=cluster,
-            nonportable_cluster=nonportable_cluster,
-            profile=profile,
-            engine=engine,
-            workers=workers,
-            step_limit=step_limit,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            progress=progress,
-            printed=printed,
-            seed=seed,
-            copies=copies,
-            contract=contract,
-            schedule=schedule,
-            counts=counts,
-            observers=observers,
+            (grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
+            (step_limit, time_limit, memory_limit, progress),
+            (engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)),
         )
         return PreparedLaunch(self, how, self._launches.plan(name, how)[0])
 
@@ -325,35 +293,8 @@ def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
     return memory if isinstance(memory, list | tuple) else (memory,)
 
 
-def _requested(
-    grid: Any,
-    block: Any,
-    *,
-    dynamic_shared: Any,
-    cluster: Any,
-    nonportable_cluster: Any,
-    profile: Any,
-    engine: Any,
-    workers: Any,
-    step_limit: Any,
-    time_limit: Any,
-    memory_limit: Any,
-    progress: Any,
-    printed: Any,
-    seed: Any,
-    copies: Any,
-    contract: Any,
-    schedule: Any,
-    counts: Any,
-    observers: Any,
-) -> RequestedLaunch:
-    """What a caller wants, but for the arguments."""
+def _requested(shape: tuple[Any, ...], bounds: tuple[Any, ...], others: tuple[Any, ...]) -> RequestedLaunch:
+    """What a caller wants, but for the arguments: the fields of the three parts of that, in their order."""
     from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape, RequestedLaunch
 
-    return RequestedLaunch(
-        LaunchShape(grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
-        LaunchBounds(step_limit, time_limit, memory_limit, progress),
-        LaunchOptions(
-            engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)
-        ),
-    )
+    return RequestedLaunch(LaunchShape(*shape), LaunchBounds(*bounds), LaunchOptions(*others))

@@ -10,11 +10,12 @@ from typing import Protocol
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
+from ptxspec.machine.blocks import COLUMNS, PAGE
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
-from ptxspec.machine.native.global_blocks import COLUMNS, PAGE, SAVE, search
+from ptxspec.machine.native.global_blocks import SAVE, search
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, Int, truth_variable, variable
 from ptxspec.terms.effects import Access, Load, Update

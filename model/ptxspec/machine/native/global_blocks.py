@@ -7,8 +7,6 @@ from functools import cache
 from ptxspec.machine import hosts
 from ptxspec.machine.blocks import COLUMNS, PAGE
 
-__all__ = ["COLUMNS", "PAGE", "SAVE", "search", "sites"]
-
 
 def sites(ops: int) -> int:
     """How many sites of accesses there are in a kernel of so many instructions. Each remembers to which block its last access

@@ -19,7 +19,7 @@ from ptxspec.terms.native import Emitter
 #: what a warp's function gives where the lanes of a turn go on at another block, after which it is called again
 AGAIN = 3
 #: words that it is given and gives: the instructions that the lanes have executed in their turn; those that the turn has had,
-#: each once; and the block at which which lanes go on
+#: each once; the block at which lanes go on; and which lanes
 TURN = 4
 TURN_TAKEN, TURN_NEXT, TURN_LANES = (f"getelementptr i64, ptr %turn, i64 {k}" for k in range(1, TURN))
 
