@@ -14,7 +14,7 @@ import pytest
 import ptxspec
 from ptxspec.literate.finder import install
 from ptxspec.machine import hosts
-from ptxspec.machine.native import code, engine
+from ptxspec.machine.native import code
 
 install()
 LAYOUT = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
@@ -26,10 +26,10 @@ ENGINES, PAIR = (("native",), ("unchecked", "native")) if CHECKS_ALONE in os.env
 if CHECKS_ALONE in os.environ:
     # where the accesses go is asked, not what LLVM makes of them: code is made soon, as of a large kernel
     code.MANY_BLOCKS = 0
-#: where this is set, code is made fast also for few threads of a kernel that ends soon
+#: where this is set, code is made fast at once
 MADE_FAST = "PTXSPEC_TEST_MADE_FAST"
 if MADE_FAST in os.environ:
-    engine.FEW_THREADS = 0
+    code.PATIENCE = 0
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 REGISTERS = (
     ".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .f32 %f<16>; .reg .f64 %fd<16>;"

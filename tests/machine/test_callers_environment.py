@@ -15,7 +15,7 @@ from launching import kernel
 import ptxspec
 from ptxspec.evidence.compare.compiled_loops import run_native
 from ptxspec.language.forms import forms
-from ptxspec.terms.native import Library, _in_environment
+from ptxspec.terms.native import CodeSource, Library, _in_environment
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
@@ -100,7 +100,7 @@ def test_forms_on_their_own(mode: str) -> None:
 def test_the_flags_are_the_callers(mode: str) -> None:
     """To the bit: the sum is inexact and leaves no mark."""
     text = "define float @f(float %a, float %b) {\n  %c = fadd float %a, %b\n  ret float %c\n}"
-    library = Library(text, set())
+    library = Library(CodeSource(text, set()))
     call = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float, ctypes.c_float)(library.address("f"))
     one, little = ctypes.c_float(1), ctypes.c_float(2.0**-30)
     held = (ctypes.c_uint32 * 8)()

@@ -13,7 +13,7 @@ from ptxspec.machine.driver import inventory
 from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
 from ptxspec.terms import State, requires, select, step, u32
-from ptxspec.terms.native import Library
+from ptxspec.terms.native import CodeSource, Library
 from ptxspec.terms.steps import Step
 
 # ruff: noqa: ANN001, ANN201, SIM102, SIM108, SIM103, RUF100
@@ -97,7 +97,7 @@ def code(functions: list[Callable[..., Any]], checked: bool = False) -> Library:
         f"define i64 @outside(ptr %context{parameters}) {{\n  %r = call i64 @{last.__name__}(ptr %context{parameters})\n  ret i64 %r\n}}",
         "!9 = !{}",
     ]
-    return Library("\n".join(text), needs)
+    return Library(CodeSource("\n".join(text), needs))
 
 
 # what there is ------------------------------------------------------------------------------------------------------------

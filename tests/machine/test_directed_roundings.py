@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from launching import both, kernel
 
-from ptxspec.machine.native import engine
+from ptxspec.machine.native import code
 
 ONE = {"f32": ("0f3F800000", "0fBF800000"), "f64": ("0d3FF0000000000000", "0dBFF0000000000000")}
 #: operands of which 1 is added to −1
@@ -15,8 +15,8 @@ OPERANDS = {"add": "{one}, {minus}", "sub": "{one}, {one}", "fma": "{one}, {one}
 
 @pytest.fixture(autouse=True)
 def made_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of LLVM's passes, as for more threads than are launched here."""
-    monkeypatch.setattr(engine, "FEW_THREADS", 0)
+    """All of LLVM's passes, as for code that has run for long."""
+    monkeypatch.setattr(code, "PATIENCE", 0)
 
 
 @pytest.mark.parametrize("place", ["loop", "line"])

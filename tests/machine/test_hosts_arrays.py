@@ -384,6 +384,6 @@ def test_all_of_the_machine_with_every_access_checked() -> None:
 
 @pytest.mark.long
 def test_all_of_the_machine_with_code_made_fast() -> None:
-    """Launches of few threads run code that is made soon; here they run what those of many do."""
+    """Short launches run code that is made quickly; here they run what long ones do."""
     others = (Path(__file__).name, "test_limits_of_launches.py")
     under_checks(*sorted(p.name for p in HERE.glob("test_*.py") if p.name not in others), **{MADE_FAST: "1"})

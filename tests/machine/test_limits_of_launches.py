@@ -20,7 +20,6 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.literate.finder import install
 from ptxspec.machine import limits
-from ptxspec.machine.native import code
 from ptxspec.terms import object_code
 from ptxspec.terms.native import Library
 
@@ -554,30 +553,3 @@ def test_characters_have_a_size(size: int) -> None:
     """
     source = kernel(body, ".param .u64 out, .param .u64 size", module=module)
     assert fault(source, [np.zeros(4, np.uint64), np.uint64(size)]).rule == "text"
-
-
-def made_soon(source: str, threads: int) -> list[bool]:
-    """Whether the code of a kernel's launches was asked for soon rather than fast: one of so many threads, then one of 32."""
-    asked, real = [], code.Code.__init__
-
-    def noted(self: Any, layout: Any, watch: Any, soon: bool) -> None:
-        asked.append(soon)
-        real(self, layout, watch, soon)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code.Code, "__init__", noted)
-        module = ptxspec.load(source)
-        for count in (threads, 32):
-            out = np.zeros(1 << 13, np.uint32)
-            module.launch("k", grid=-(-count // 1024), block=min(count, 1024), args=[out])
-            assert out.tolist()[:count] == list(range(count))
-    return asked
-
-
-def test_code_for_little_work_is_made_soon() -> None:
-    """A kernel that ends soon, of few threads; what was made for many serves few, too."""
-    body = "setp.eq.u32 %p1, %r0, 0; @%p1 bra DONE; st.global.u32 [%rd1], %r0; DONE:"
-    loop = body.replace("DONE:", "DONE: add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 3; @%p2 bra DONE;")
-    assert made_soon(kernel(body), 2048) == [True]
-    assert made_soon(kernel(body), 4096) == [False]
-    assert made_soon(kernel("mov.u32 %r6, 0;" + loop), 64) == [False]

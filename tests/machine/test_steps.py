@@ -24,7 +24,7 @@ from ptxspec.query.solvers import solve
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Library
+from ptxspec.terms.native import CodeSource, Library
 from ptxspec.terms.steps import Claim, Step, taken
 from ptxspec.terms.vocabulary import TRUE
 
@@ -101,7 +101,7 @@ class Native:
         ]
         text = [compiled((), world, needs), "define void @once(ptr %rows, ptr %given, ptr %told) {", *rows, *words,
                 f"  %all = call {kind} @step_it({', '.join(given)})", *stores, "  ret void\n}"]  # fmt: skip
-        self.library = Library("\n".join(text), needs)
+        self.library = Library(CodeSource("\n".join(text), needs))
         self.told = np.zeros(1 + results, np.uint64)
         self.once = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(self.library.address("once"))
 

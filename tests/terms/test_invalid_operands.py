@@ -16,7 +16,7 @@ from ptxspec.terms import Bool, Int, Type, f16, f32, f64, invalid_for
 from ptxspec.terms.core import variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import SUPPLIED, Emitter, Library
+from ptxspec.terms.native import SUPPLIED, CodeSource, Emitter, Library
 
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.arithmetic.rounding")
@@ -65,7 +65,7 @@ def compiled(condition: Bool, type: Type, count: int) -> tuple[str, Callable[...
     word = f"i{type.width}"
     parameters = ", ".join(f"{word} %a{i}" for i in range(count))
     body = [f"define i32 @holds({parameters}) {{", *lines, f"  %r = zext i1 {truth} to i32", "  ret i32 %r\n}"]
-    library = Library("\n".join(body), needs)
+    library = Library(CodeSource("\n".join(body), needs))
     c_type = ctypes.c_uint32 if type.width == 32 else ctypes.c_uint64
     return "\n".join(lines), ctypes.CFUNCTYPE(ctypes.c_int32, *[c_type] * count)(library.address("holds")), library
 

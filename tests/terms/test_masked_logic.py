@@ -11,7 +11,7 @@ import pytest
 from ptxspec.terms import TYPES, masked_logic, select
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import WIDTHS, Emitter, Library
+from ptxspec.terms.native import WIDTHS, CodeSource, Emitter, Library
 from ptxspec.terms.vocabulary import low_bits, sign_extend
 
 COUNT = 64
@@ -51,7 +51,7 @@ done:
 @pytest.mark.parametrize("sign_of", ["x", "y"])
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 def test_bits_of_two_words_where_there_is_a_mark(width: int, sign_of: str, stays: str) -> None:
-    library = Library(masked(width, sign_of, stays), set())
+    library = Library(CodeSource(masked(width, sign_of, stays), set()))
     rng, kind = np.random.default_rng(width), f"u{width // 8}"
     of = {name: rng.integers(0, 1 << width, COUNT, kind) for name in "xy"}
     marks, out = rng.integers(0, 2, COUNT).astype(kind), np.zeros(COUNT, kind)

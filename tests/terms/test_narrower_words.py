@@ -11,7 +11,7 @@ import pytest
 from ptxspec.terms.core import Int, integer, variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.native import CodeSource, Emitter, Library
 from ptxspec.terms.vectors import VectorEmitter
 from ptxspec.terms.vocabulary import low_bits, maximum, number, select
 
@@ -56,7 +56,7 @@ def words(term: Any, lanes: int) -> tuple[str, Library]:
     text = [f"define void @run({', '.join(f'ptr %p{n}' for n in names)}, ptr %out) {{"]
     text += [f"  %{n} = load {word}, ptr %p{n}, align 8" for n in names]
     text += [*lines, f"  store {word} {found}, ptr %out, align 8\n  ret void\n}}"]
-    return "\n".join(text), Library("\n".join(text), needs)
+    return "\n".join(text), Library(CodeSource("\n".join(text), needs))
 
 
 @pytest.mark.parametrize("lanes", [1, LANES])

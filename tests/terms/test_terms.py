@@ -36,7 +36,7 @@ from ptxspec.terms.arithmetic import OPERATIONS
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.native import CodeSource, Emitter, Library
 from ptxspec.terms.symbolic import Script, ground
 from ptxspec.terms.vocabulary import is_allowed, substitute
 
@@ -120,7 +120,7 @@ def native(term: Int, values: dict[str, int], width: int) -> int:
     text = "\n".join(
         [f"define void @f(ptr %out, {arguments}) {{", *lines, f"  store i{width} {word}, ptr %out", "  ret void", "}"]
     )
-    library = Library(text, needs, level=1)
+    library = Library(CodeSource(text, needs, level=1))
     kinds = {8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32, 64: ctypes.c_uint64}
     out = np.zeros(4, np.uint64)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[kinds[w] for w in NAMES.values()])(library.address("f"))

@@ -18,7 +18,7 @@ from ptxspec.terms import TYPES, Type, low_bits
 from ptxspec.terms.core import variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import SUPPLIED, Emitter, Library, is_wider, set_apart
+from ptxspec.terms.native import SUPPLIED, CodeSource, Emitter, Library, is_wider, set_apart
 from ptxspec.terms.vectors import VectorEmitter
 
 install()
@@ -76,7 +76,7 @@ def compiled(name: str, type: Type, rounding: str, lanes: int) -> Library:
         "done:\n  ret void\n}",
     ]
     assert not any("call" in line and "ptxspec" in line for line in lines), "the definition is compiled"
-    return Library("\n".join(text), needs)
+    return Library(CodeSource("\n".join(text), needs))
 
 
 def computed(library: Library, operands: np.ndarray, lanes: int) -> np.ndarray:
@@ -113,7 +113,7 @@ def defined(name: str, type: Type, rounding: str, operands: np.ndarray) -> tuple
         "  %more = add i64 %k, 1\n  %on = icmp ult i64 %more, %count\n  br i1 %on, label %each, label %done",
         "done:\n  ret void\n}",
     ]
-    library = Library("\n".join(text), needs, vectorize=False)
+    library = Library(CodeSource("\n".join(text), needs, vectorize=False))
     results = np.zeros(len(operands), np.uint64)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(library.address("run"))
     run(operands.ctypes.data, results.ctypes.data, len(operands))

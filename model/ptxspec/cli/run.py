@@ -72,11 +72,11 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 )
 @click.option(
     "--schedule",
-    default="round-robin",
+    default="auto",
     show_default=True,
-    metavar="round-robin|warps|random:SEED|T,T,…",
-    help="Which thread runs next: in turns, in turns that the threads of a warp have together, drawn before each access to "
-    "memory, or as listed by --json of another launch.",
+    metavar="auto|round-robin|warps|random:SEED|T,T,…",
+    help="Which thread runs next: in turns, in turns that the threads of a warp have together (auto: if there are many), drawn "
+    "before each access to memory, or as listed by --json of another launch.",
 )
 @click.option(
     "--counts",
@@ -257,7 +257,7 @@ def _schedule(text: str) -> str | list[int]:
         return [int(number) for number in text.split(",")]
     except ValueError:
         raise Failed(
-            f"--schedule {text}: round-robin, warps, random:SEED, or numbers of threads, as in 0,1,1"
+            f"--schedule {text}: auto, round-robin, warps, random:SEED, or numbers of threads, as in 0,1,1"
         ) from None
 
 

@@ -70,10 +70,8 @@ class EngineRun(Protocol):
 class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
-    def prepared(
-        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
-    ) -> PreparedProgram:
-        """The program as the engine runs it for a grid of so many threads; `spread` says whether several threads of the host do.
+    def prepared(self, program: KernelProgram, spread: bool, watch: Callable[[], None]) -> PreparedProgram:
+        """The program as the engine runs it; `spread` says whether several threads of the host do.
         `watch` is called now and then, and raises an exception when the launch is to end."""
 
 

@@ -113,9 +113,7 @@ class ExactEngine:
         #: who is told of each thread that ends, likewise
         self.left: EndObserver | None = None
 
-    def prepared(
-        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
-    ) -> InterpretedKernel:
+    def prepared(self, program: KernelProgram, spread: bool, watch: Callable[[], None]) -> InterpretedKernel:
         assert not spread
         key = id(program.flow)
         if key not in self._programs:

@@ -116,24 +116,6 @@ class FlowGraph:
         return contracts.schedule.by_warps(len(self.kernel.code), plain, self.alone)
 
     @cached_property
-    def ends_soon(self) -> bool:
-        """Whether a thread comes to each block once at most: there are no loops, and no calls."""
-        seen: dict[int, bool] = {}  # whether all that a block leads to is seen
-        todo = [0] if self.blocks else []
-        while todo:
-            number = todo[-1]
-            if number in seen:
-                seen[todo.pop()] = True
-                continue
-            seen[number] = False
-            for to in successors(self.blocks[number]):
-                if seen.get(to) is False:
-                    return False
-                if to not in seen:
-                    todo.append(to)
-        return not self.kernel.functions
-
-    @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
         loops: set[int] = set()

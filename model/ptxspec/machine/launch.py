@@ -299,7 +299,7 @@ class Launches:
         """An entry, ready for an engine."""
         flags = (
             settings.contracts_all, bool(settings.schedule.chooses), settings.observed,
-            settings.schedule.alone,
+            settings.schedule.alone(extents.ctas * extents.threads),
         )  # fmt: skip
         key = (name, settings.profile.key, extents.cluster_size > 1, *flags)
         if key not in self._programs:

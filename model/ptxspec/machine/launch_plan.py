@@ -197,7 +197,7 @@ class LaunchPlan:
         most = self._settings.workers if self.program.spreads else 1
         workers = limits.workers(min(most, -(-extents.ctas // slots)), self._batch_bytes)
         engine = self._launches.engine(self._settings)
-        prepared = engine.prepared(self.program, extents.ctas * extents.threads, workers > 1, limits.check)
+        prepared = engine.prepared(self.program, workers > 1, limits.check)
         while len(self._memories) < workers:
             self._memories.append(host.memory.beside())
         share, works = CtaShare(extents.ctas, slots, workers), []

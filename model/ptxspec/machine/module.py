@@ -92,7 +92,7 @@ class Module:
         seed: int | None = None,
         copies: options.Copies = "early",
         contract: options.Contract = "none",
-        schedule: str | Sequence[int] = "round-robin",
+        schedule: str | Sequence[int] = "auto",
         counts: bool = False,
         observers: Sequence[Observer] = (),
     ) -> Outcome:
@@ -134,7 +134,8 @@ class Module:
         decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.
 
         `schedule` says which thread runs next: "round-robin", in turns; "warps", in turns that the threads of a warp have
-        together where the kernel allows it, which is several times as fast for many threads; "random:SEED", where a seed chooses
+        together where the kernel allows it, which is several times as fast for many threads; "auto", the former for few threads
+        and the latter for many; "random:SEED", where a seed chooses
         a thread before each access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of
         threads among the resident ones, which are followed instruction for instruction under both engines
         (spec/machine/schedule.md).
@@ -209,7 +210,7 @@ class Module:
         seed: int | None = None,
         copies: options.Copies = "early",
         contract: options.Contract = "none",
-        schedule: str | Sequence[int] = "round-robin",
+        schedule: str | Sequence[int] = "auto",
         counts: bool = False,
         observers: Sequence[Observer] = (),
     ) -> PreparedLaunch:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.machine.driver.codes import CHOICES, DRAWN, IN_TURNS, LISTED
 from ptxspec.machine.engine import EngineRun
 
 #: what a schedule may be, for messages
-_MAY_BE = "'round-robin', 'warps', 'random:SEED', or a list of numbers of threads"
+_MAY_BE = "'auto', 'round-robin', 'warps', 'random:SEED', or a list of numbers of threads"
+#: schedules that choose nobody
+_WITHOUT_CHOICES = ("auto", "round-robin", "warps")
 
 
 class TurnSchedule:
@@ -20,8 +23,8 @@ class TurnSchedule:
     def __init__(self, schedule: Any):
         """`schedule` is as `Module.launch` takes it. Raises ValueError and TypeError for anything else."""
         self.chooses, self.seed = IN_TURNS, 0
-        #: whether turns are those of threads, whatever the kernel
-        self.alone = not (isinstance(schedule, str) and schedule == "warps")
+        #: what turns are wanted, if the launch says so
+        self._turns = schedule if isinstance(schedule, str) and schedule in _WITHOUT_CHOICES else "round-robin"
         self.listed: list[int] = []
         #: the numbers of the threads that were chosen, of those that were resident then
         self.made: list[int] = []
@@ -29,12 +32,18 @@ class TurnSchedule:
             kind, _, seed = schedule.partition(":")
             if kind == "random" and seed.isascii() and seed.isdecimal() and len(seed) < 20:
                 self.chooses, self.seed = DRAWN, int(seed) & (1 << 63) - 1
-            elif schedule not in ("round-robin", "warps"):
+            elif schedule not in _WITHOUT_CHOICES:
                 raise ValueError(f"schedule is {_MAY_BE}, not {schedule!r}")
         elif isinstance(schedule, Sequence):
             self.chooses, self.listed = LISTED, [_thread(number) for number in schedule]
         else:
             raise TypeError(f"schedule is {_MAY_BE}, not {schedule!r}")
+
+    def alone(self, threads: int) -> bool:
+        """Whether turns are those of threads, whatever the kernel, in a launch of so many threads."""
+        if self._turns == "auto":
+            return threads < contracts.schedule.MANY_THREADS
+        return self._turns != "warps"
 
     def again(self) -> TurnSchedule:
         """The same for another launch."""

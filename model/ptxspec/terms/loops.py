@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library, pays_as_vectors
+from ptxspec.terms.native import CodeSource, Emitter, Library, pays_as_vectors
 from ptxspec.terms.types import Type
 
 
@@ -39,7 +39,7 @@ class CompiledLoop:
         needs: set[str] = set()
         self.loop = loop
         text = function("rows", loop, needs, choose)
-        self._library = Library(text, needs, vectorize=pays_as_vectors(text))
+        self._library = Library(CodeSource(text, needs, vectorize=pays_as_vectors(text)))
         self._call = callable_at(self._library.address("rows"), loop)
 
     def __call__(self, inputs: Sequence[np.ndarray], count: int) -> list[np.ndarray]:

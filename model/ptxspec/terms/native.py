@@ -436,13 +436,12 @@ LOOP_HINT = ", !llvm.loop !7"
 LOOP_HINTS = '!7 = distinct !{!7, !8}\n!8 = !{!"llvm.loop.vectorize.enable", i1 true}'
 
 
-class Library:
-    """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this. A
-    function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`
-    names those functions, where others call each other from library to library.
+class CodeSource:
+    """All that the machine code of one module of LLVM text depends on: the text, what it needs, and how it is compiled.
 
     `level` is that of the code generator and of the passes before it. `passes` are names of LLVM's passes that go over each
-    function, one after the other, instead of all that belong to the level.
+    function, one after the other, instead of all that belong to the level. `entered` names the functions that are called from
+    outside, where others call each other from library to library; None stands for all.
     Without `vectorize`, LLVM makes vectors only of loops that ask for it by LOOP_HINT.
     """
 
@@ -456,32 +455,76 @@ class Library:
         passes: Sequence[str] | None = None,
         entered: Collection[str] | None = None,
     ):
-        import llvmlite
-        import llvmlite.binding as llvm
-
+        self.vectorize, self.level, self.passes = vectorize, level, passes
         of_vectors = vectorize or LOOP_HINT in text
-        wide = of_vectors and masked_logic.FEATURE in _processor()[1] and masked_logic.selects_wide_words(text)
-        machine = _target_machine(level, masked_logic.WITHOUT if wide else "")
+        self._wide = of_vectors and masked_logic.FEATURE in _processor()[1] and masked_logic.selects_wide_words(text)
         declarations = sorted(n for n in needs if n.startswith("declare"))
         definitions = sorted(n for n in needs if not n.startswith("declare"))
-        text = _in_environment(text, machine.triple.partition("-")[0], entered)
-        self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
-        made_of = (
-            self.text,
-            f"{level} {passes} {vectorize} {masked_logic.WITHOUT} {wide}",
-            *_processor(),
-            llvmlite.__version__,
-        )
-        name = object_code.name_of(*made_of)
+        text = _in_environment(text, _triple().partition("-")[0], entered)
+        self.text = "\n".join([f'target triple = "{_triple()}"', *declarations, *definitions, text])
+
+    @property
+    def name(self) -> str:
+        """A name of the code that this becomes."""
+        import llvmlite
+
+        how = f"{self.level} {self.passes} {self.vectorize} {masked_logic.WITHOUT} {self._wide}"
+        return object_code.name_of(self.text, how, *_processor(), llvmlite.__version__)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the code was made before, and is there."""
+        return object_code.is_kept(self.name)
+
+    def compiled(self) -> bytes:
+        """The machine code, made now."""
+        code = self._emitted(masked_logic.WITHOUT if self._wide else "")
+        if not self._wide and masked_logic.FEATURE in _processor()[1] and masked_logic.may_have(code):
+            code = self._emitted(masked_logic.WITHOUT)
+        return code
+
+    def _emitted(self, changes: str) -> bytes:
+        machine = _target_machine(self.level, changes)
+        emitted: bytes = machine.emit_object(self._optimized(machine))
+        return emitted
+
+    def _optimized(self, machine: Any) -> Any:
+        """The module after LLVM's passes."""
+        import llvmlite.binding as llvm
+
+        module = llvm.parse_assembly(self.text)
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=self.level)
+        options.loop_vectorization = self.vectorize
+        options.slp_vectorization = False
+        builder = llvm.create_pass_builder(machine, options)
+        if self.passes is None:
+            builder.getModulePassManager().run(module, builder)
+            return module
+        passes = llvm.create_new_function_pass_manager()
+        for name in self.passes:
+            getattr(passes, f"add_{name}_pass")()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+        return module
+
+
+class Library:
+    """Machine code, loaded: as it was kept, or compiled now. `address(name)` is a function's address; the code lives as long as
+    this. A function that is called from outside runs in a floating-point environment of its own, whatever the caller's is."""
+
+    def __init__(self, source: CodeSource):
+        import llvmlite.binding as llvm
+
+        self.text, name = source.text, source.name
         code = object_code.load(name)
         if code is None:
             began = time.process_time()
-            code = machine.emit_object(_optimized(self.text, machine, level, passes, vectorize))
-            if not wide and masked_logic.FEATURE in _processor()[1] and masked_logic.may_have(code):
-                plain = _target_machine(level, masked_logic.WITHOUT)
-                code = plain.emit_object(_optimized(self.text, plain, level, passes, vectorize))
+            code = source.compiled()
             object_code.keep(name, code, time.process_time() - began)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(source.level))
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
@@ -494,27 +537,12 @@ class Library:
         (ctypes.c_uint64 * len(words)).from_address(place)[:] = list(words)
 
 
-def _optimized(text: str, machine: Any, level: int, names: Sequence[str] | None, vectorize: bool) -> Any:
-    """The module of a text after LLVM's passes: those of these names, or all that belong to the level."""
+@cache
+def _triple() -> str:
     import llvmlite.binding as llvm
 
-    module = llvm.parse_assembly(text)
-    module.data_layout = str(machine.target_data)
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = vectorize
-    options.slp_vectorization = False
-    builder = llvm.create_pass_builder(machine, options)
-    if names is None:
-        builder.getModulePassManager().run(module, builder)
-        return module
-    passes = llvm.create_new_function_pass_manager()
-    for name in names:
-        getattr(passes, f"add_{name}_pass")()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
-    return module
+    _initialize()
+    return str(llvm.Target.from_default_triple().triple)
 
 
 @cache

@@ -45,6 +45,12 @@ def load(name: str) -> bytes | None:
         return None
 
 
+def is_kept(name: str) -> bool:
+    """Whether there is code of that name."""
+    path = _path(name) if _is_allowed() else None
+    return path is not None and path.is_file()
+
+
 def keep(name: str, code: bytes, seconds: float) -> None:
     """Keep code that took so long to make. Where that cannot be, it is made anew the next time."""
     if seconds < WORTH or not _is_allowed():

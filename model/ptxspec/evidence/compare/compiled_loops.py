@@ -11,7 +11,7 @@ from ptxspec.evidence.compare.choices import settled
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.loops import RowLoop, callable_at, function, stored_bits
-from ptxspec.terms.native import Library, pays_as_vectors
+from ptxspec.terms.native import CodeSource, Library, pays_as_vectors
 from ptxspec.terms.types import Type
 
 
@@ -55,7 +55,7 @@ def compile_loops(
         for meaning in meanings
     ]
     text = "\n".join(function(f"form{i}", loop, needs, choose) for i, loop in enumerate(loops))
-    library = Library(text, needs, level=level, vectorize=level > 0 and pays_as_vectors(text))
+    library = Library(CodeSource(text, needs, level=level, vectorize=level > 0 and pays_as_vectors(text)))
 
     def bind(i: int, loop: RowLoop) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
         call = callable_at(library.address(f"form{i}"), loop)

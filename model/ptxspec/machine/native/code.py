@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
@@ -20,12 +21,13 @@ from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.threads import OF_ONE, TurnFunction, of_several, turns_text
 from ptxspec.machine.native.warp_turns import turns_of_warps
 from ptxspec.machine.native.warps import WarpFunction
-from ptxspec.terms.native import LOOP_HINTS, QUICK, Library
+from ptxspec.terms.native import LOOP_HINTS, QUICK, CodeSource, Library
 
-#: from so many blocks or instructions on, code that is made soon is worth more than code that is fast
+#: from so many blocks or instructions on, LLVM's level 0 is all that a kernel's code is worth
 MANY_BLOCKS, MANY_INSTRUCTIONS = 500, 20_000
-#: so few threads of a kernel that ends soon do less than the passes cost that would make their code fast
-FEW_THREADS = 2_048
+#: seconds that fast code takes LLVM for each character of the text, about. When code that was made quickly has run as long,
+#: it is made fast: so no launch takes more than twice the time of the better choice
+PATIENCE = 1.2e-6
 #: a kernel whose text has more lines is compiled with the quick passes, and in pieces of about PIECE lines: LLVM takes more than
 #: twice the time for a text that is twice as long, and between two pieces a launch may be ended
 LARGE, PIECE = 8_000, 4_000
@@ -40,32 +42,66 @@ _OUTLINED = re.compile(r"^(.*)(@outlined_\d+)\b", re.M)
 
 class Code:
     """`turns`, `begin` and `end_batch` are the addresses of what a kernel's threads do in their turns, of what makes a batch
-    ready, and of what ends one. `watch` is called before and after LLVM has worked on a text. `soon` asks for code that is made
-    soon rather than fast."""
+    ready, and of what ends one. `watch` is called before and after LLVM has worked on a text.
 
-    def __init__(self, layout: Layout, watch: Callable[[], None], soon: bool):
-        self.layout, self.watch, self.soon = layout, watch, soon
+    The code is made quickly, unless fast code was made before and kept. Who runs it tells of the seconds by `note`; when these
+    have become as many as fast code takes to make, `improve` makes that."""
+
+    def __init__(self, layout: Layout, watch: Callable[[], None]):
+        self.layout, self.watch = layout, watch
         self.count = len(layout.program.flow.blocks)
         self.libraries: list[Library] = []
+        self._improving = threading.Lock()
+        #: the source of fast code that was not made yet, and the seconds of running after which it is worth its time
+        self._fast: CodeSource | None = None
+        self._left = 0.0
         whole = self._whole()
         if whole is None:
             self._pieces()
-        else:
-            passes = OF_WARPS if layout.program.flow.by_warps else QUICK if soon else None
-            library = self._library(*whole, passes)
-            self._enter(library)
+            return
+        fast = self._source(*whole, OF_WARPS if layout.program.flow.by_warps else None)
+        if self._is_large or not PATIENCE or fast.is_kept:
+            self._enter(self._library(fast))
+            return
+        self._enter(self._library(self._source(*whole, QUICK, 0)))
+        self._fast, self._left = fast, PATIENCE * len(fast.text)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether fast code is worth its time now."""
+        return self._fast is not None and self._left <= 0
+
+    def note(self, seconds: float) -> None:
+        """Note that the code has run so long."""
+        self._left -= seconds
+
+    def improve(self) -> None:
+        """Make fast code, if nobody else does. What runs the code that was made quickly may go on with it."""
+        if not self._improving.acquire(blocking=False):
+            return
+        try:
+            if self._fast is not None:
+                self._enter(self._library(self._fast))
+                self._fast = None
+        finally:
+            self._improving.release()
 
     def _enter(self, library: Library) -> None:
         """Note where the functions begin that the driver calls."""
         self.turns, self.begin, self.end_batch = (library.address(name) for name in ("turns", "begin", "end_batch"))
 
-    def _library(self, text: str, needs: set[str], passes: Sequence[str] | None = None) -> Library:
-        many = self.count >= MANY_BLOCKS or len(self.layout.program.kernel.code) >= MANY_INSTRUCTIONS
-        level = 0 if many or self.soon else 2
-        needs = needs | hosts.NEEDS
+    @property
+    def _is_large(self) -> bool:
+        return self.count >= MANY_BLOCKS or len(self.layout.program.kernel.code) >= MANY_INSTRUCTIONS
+
+    def _source(self, text: str, needs: set[str], passes: Sequence[str] | None = None, level: int = 2) -> CodeSource:
+        level = 0 if self._is_large else level
         text = f"{_MEMORY}\n{text}\n{_WEIGHTS}"
+        return CodeSource(text, needs | hosts.NEEDS, vectorize=False, level=level, passes=passes, entered=())
+
+    def _library(self, source: CodeSource) -> Library:
         self.watch()
-        self.libraries.append(Library(text, needs, vectorize=False, level=level, passes=passes, entered=()))
+        self.libraries.append(Library(source))
         self.watch()
         return self.libraries[-1]
 
@@ -101,9 +137,9 @@ class Code:
             text = TurnFunction(self.layout, number, members, needs, outlined).function()
             assert text is not None
             for name, body, needed in outlined.take():
-                shared[name] = self._library(body, needed, QUICK).address(name[1:])
+                shared[name] = self._library(self._source(body, needed, QUICK)).address(name[1:])
             text, called = _by_a_table(text)
-            library = self._library(text, needs, QUICK)
+            library = self._library(self._source(text, needs, QUICK))
             library.fill("outlined", [shared[name] for name in called])
             addresses += [library.address(f"piece{number}")] * len(members)
         text = (
@@ -111,7 +147,7 @@ class Code:
         )
         needs = set()
         text += narrow_texts(self.layout, needs) + beginning(self.layout, needs) + "\n" + ending(self.layout, needs)
-        library = self._library(text, needs)
+        library = self._library(self._source(text, needs))
         library.fill("pieces", addresses)
         self._enter(library)
 
@@ -165,7 +201,7 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool) -> Library:
             _WEIGHTS,
         ]
     )
-    return Library(text, needs, entered=("drive",))
+    return Library(CodeSource(text, needs, entered=("drive",)))
 
 
 def _through(name: str, field: str, count: int) -> str:

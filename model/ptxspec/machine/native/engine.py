@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
@@ -26,7 +27,7 @@ from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.kernel_tables import kernel_tables
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.native.array_pool import ArrayPool, WorkerArrays, set_array
-from ptxspec.machine.native.code import FEW_THREADS, Code, driver
+from ptxspec.machine.native.code import Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.global_blocks import sites
 from ptxspec.machine.native.layout import Layout
@@ -82,34 +83,25 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, bool, bool, bool], CompiledKernel] = {}
+        self._compiled: dict[tuple[int, bool, bool], CompiledKernel] = {}
         #: when pieces of asynchronous operations land, in the launches from now on
         self.copies: Copies = "early"
 
-    def prepared(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> CompiledKernel:
-        compiled = self._compile(program, threads, spread, watch)
-        compiled.copies = self.copies
-        return compiled
-
-    def _compile(self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]) -> CompiledKernel:
+    def prepared(self, program: KernelProgram, spread: bool, watch: Callable[[], None]) -> CompiledKernel:
         key = (id(program.flow), hosts.is_checked(), spread)
-        compiled = self._compiled.get((*key, False))
-        if compiled is not None:
-            return compiled
-        soon = threads <= FEW_THREADS and program.flow.ends_soon
-        compiled = self._compiled.get((*key, soon))
+        compiled = self._compiled.get(key)
         if compiled is None:
-            capacity = resident(program)
-            compiled = self._compiled[*key, soon] = CompiledKernel(program, capacity, spread, soon, watch)
+            compiled = self._compiled[key] = CompiledKernel(program, resident(program), spread, watch)
+        compiled.copies, compiled.code.watch = self.copies, watch
         return compiled
 
 
 class CompiledKernel:
     """A kernel's machine code, and the layout of what it works on."""
 
-    def __init__(self, program: KernelProgram, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
+    def __init__(self, program: KernelProgram, capacity: int, spread: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
-        self.code = Code(self.layout, watch, soon)
+        self.code = Code(self.layout, watch)
         self._tables = kernel_tables(program, "native")
         self.drive = driver(
             self.layout.checked,
@@ -160,6 +152,8 @@ class NativeRun:
         self.flow = program.flow
         #: the context as it was when the first launch began to run
         self._begun: np.ndarray | None = None
+        #: the function of its turns
+        self._turns = 0
         self._worker = compiled.arrays(slots, extents, worker)
         self._worker.owner = self
         #: where the machine code finds all it touches, and the arrays among that
@@ -186,8 +180,7 @@ class NativeRun:
         self.record = hosts.new_record()
         self._raised: BaseException | None = None
         numbers = {
-            "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
-            "end_batch_at": compiled.code.end_batch, "capacity": capacity,
+            "record": address_of(self.record), "capacity": capacity,
             **{f"{array}_stride": memory.strides[s] for s, array in hosts.PARTS.items()},
             **{f"{array}_size": memory.sizes[s] for s, array in hosts.SPACES.items()},
             **dict(zip(FACTS, extents.facts(), strict=True)),
@@ -288,10 +281,25 @@ class NativeRun:
         """Run until the host is needed; why, as the driver says it."""
         if self._begun is None:
             self._begun = self.context.copy()
-        code = self._drive(self._pointer)
+        code = self._compiled.code
+        if code.is_due:
+            code.improve()
+        if code.turns != self._turns:
+            self._take(code)
+        began = time.perf_counter()
+        reason = self._drive(self._pointer)
+        code.note(time.perf_counter() - began)
         if self.record[hosts.WHICH]:
             hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
-        return int(code)
+        return int(reason)
+
+    def _take(self, code: Code) -> None:
+        """Run this code from now on."""
+        self._turns = code.turns
+        for words in (self.context, self._begun):
+            if words is not None:
+                words[FIELD["threads_run_at"]] = code.turns
+                words[FIELD["begin_at"]], words[FIELD["end_batch_at"]] = code.begin, code.end_batch
 
     def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""

@@ -12,7 +12,7 @@ from ptxspec.machine.imaging import HANDLES, ImageBuffer
 from ptxspec.terms.core import variable
 from ptxspec.terms.image_access import ImageRule, Write
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.native import CodeSource, Emitter, Library
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import TRUE
 
@@ -123,7 +123,7 @@ class CompiledImageLoop:
 
     def __init__(self, access: ImageRule, profile: Profile, checks: bool, checked: bool):
         loop = _Loop(access, profile, checks, checked)
-        self.library = Library(loop.text(), loop.needs, level=2)
+        self.library = Library(CodeSource(loop.text(), loop.needs))
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(self.library.address("serve"))
 
     def __call__(self, held: ImageBuffer, count: int, requests: np.ndarray, answers: np.ndarray) -> int:

@@ -167,7 +167,7 @@ def run(
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
     # a side that may be contracted is not launched
     contract, picked = "none" if options.contract == "any" else options.contract, _Picked(profile, pick)
-    wanted = LaunchOptions("exact", picked, 1, None, "early", contract, "round-robin", False)
+    wanted = LaunchOptions("exact", picked, 1, None, "early", contract, "auto", False)
     grid, bounds = LaunchShape(1, options.lanes, None, 0, False), LaunchBounds(_STEPS, None, None, None)
     try:
         launches.launch(side.main.name, RequestedLaunch(grid, bounds, wanted), _arguments(side, values), [where.memory])
