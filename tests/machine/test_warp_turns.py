@@ -296,3 +296,34 @@ def test_both_engines_pass_barriers_alike(name: str, block: int) -> None:
         except ptxspec.LaunchError as error:
             how.append((error.rule, error.note))
     assert how[0] == how[1]
+
+
+SCATTERED = """
+    and.b32 %r5, %r0, 31; mul.lo.u32 %r5, %r5, 0x9E3779B1; shr.u32 %r5, %r5, 13; and.b32 %r5, %r5, 0xFFFF8; shr.u32 %r6, %r0, 5;
+    add.u32 %r5, %r5, %r6; mul.wide.u32 %rd2, %r5, 4; add.u64 %rd2, %rd2, %rd0;
+    ld.global.u32 %r4, [%rd2]; add.u32 %r4, %r4, %r0; st.global.u32 [%rd2], %r4;
+    mul.lo.u32 %r7, %r0, 4; st.global.v2.u32 [%rd0+0x400000], {%r7, %r7}; bar.sync 0;
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("ends", ["well", "in a fault"])
+def test_lanes_far_from_one_another(ends: str, engine: str) -> None:
+    """Stores of a warp all over four megabytes: each page that one of them changes is as before when the launch fails."""
+    before = np.arange((1 << 20) + 64, dtype=np.uint32)
+    body = SCATTERED + ("st.global.u32 [%rd0+8], 7;" if ends == "well" else "st.global.u32 [%rd0+0x7fffff0], 7;")
+    module, out = ptxspec.load(kernel(body)), before.copy()
+    expected = before.copy()
+    threads = np.arange(128, dtype=np.uint32)
+    lanes = (threads & 31) * np.uint32(0x9E3779B1) >> np.uint32(13) & np.uint32(0xFFFF8)
+    expected[lanes + (threads >> 5)] += threads
+    expected[1 << 20 : (1 << 20) + 2], expected[2] = 4 * 127, 7
+    for _ in range(2):
+        if ends == "well":
+            module.launch("k", block=128, args=[out], engine=engine, schedule="warps")
+            assert (out == expected).all()
+            out[:] = before
+        else:
+            with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+                module.launch("k", block=128, args=[out], engine=engine, schedule="warps")
+            assert (out == before).all()

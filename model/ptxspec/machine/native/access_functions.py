@@ -13,6 +13,7 @@ from ptxspec import contracts
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.native.accesses import ADDRESS, Accesses, EmitCheck, EmittedStorage
 from ptxspec.machine.native.context import OWN
+from ptxspec.machine.native.global_blocks import SAVE
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.text import FunctionText
@@ -22,8 +23,9 @@ from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.vectors import VectorEmitter
 
-#: the longest range that is checked as a whole, in bytes: of global memory each byte is looked at
-LONGEST = 4_096
+#: the longest range that is checked as a whole, in bytes, where each byte has a state that is looked at, or where all pages
+#: of the range are saved; and the longest that is checked otherwise
+LONGEST, WIDEST = 4_096, 1 << 31
 #: states of bytes that are looked at at once
 STATES = LANES
 #: the type of the addresses of all lanes
@@ -32,6 +34,25 @@ ADDRESSES = vector_of("i64")
 
 class WarpStorage(EmittedStorage):
     """The memory of a launch as an access of a whole warp reaches it. Memory of threads it leaves to them."""
+
+    #: memory of the function that gets the row of the block whose pages have still to be saved, one for each lane
+    unsaved: str | None = None
+
+    def save(self, address: str, length: int | str) -> None:
+        """Save the pages of a short range. Those of a long one the lanes save, each the one that it stores to."""
+        if self.unsaved is None:
+            super().save(address, length)
+            return
+        e, text = self.emitter, self.text
+        short, long, saved = (text.label(stem) for stem in ("short", "long", "saved"))
+        text.lines.append(
+            f"  br i1 {e.compare('ule', str(length), str(LONGEST), 64)}, label %{short}, label %{long}\n{long}:\n"
+            f"  store ptr {self.row}, ptr {self.unsaved}\n  br label %{saved}"
+        )
+        text.begin(short)
+        super().save(address, length)
+        text.lines.append(f"  br label %{saved}")
+        text.begin(saved)
 
     def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
         if shared_by == contracts.state_spaces.THREAD:
@@ -233,21 +254,29 @@ class AccessFunctions:
             all_near = e.logic("and", all_near, e.compare("eq", low, "0", 32))
         wide_least, wide_most = e.extend(least, 32, 64, True), e.extend(most, 32, 64, True)
         length = e.binary("add", e.binary("sub", wide_most, wide_least, 64), str(size), 64)
-        check(e.logic("and", all_near, e.compare("ule", length, str(LONGEST), 64)), "0", 0)
+        longest = LONGEST if self.layout.program.has_heap else WIDEST
+        check(e.logic("and", all_near, e.compare("ule", length, str(longest), 64)), "0", 0)
         begin = e.binary("add", start, wide_least, 64)
         storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
+        if write:
+            storage.unsaved = "%unsaved"
+            lines.append("  %unsaved = alloca ptr\n  store ptr null, ptr %unsaved")
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         at = e.binary("sub", short, least, 32)
         if write:
+            e.needs.update(SAVE)
             lines.append(f"  %behind = alloca {NUMBERS}\n  store {NUMBERS} {at}, ptr %behind")
             for i in range(count):
                 lines.append(f"  %p{i} = alloca {e.type(element)}\n  store {e.type(element)} %w{i}, ptr %p{i}")
             lines.append(
-                f"  br label %before\nbefore:\n  br label %look\nlook:\n  %left = phi {WORD} [%acting, %before], [%fewer, %do]\n"
+                f"  br label %before\nbefore:\n  br label %look\nlook:\n  %left = phi {WORD} [%acting, %before], [%fewer, %write]\n"
                 f"  %some = icmp ne {WORD} %left, 0\n  br i1 %some, label %do, label %done\ndo:\n"
                 f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
                 f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
-                f"  %to = getelementptr i8, ptr {pointer}, i32 %by"
+                f"  %to = getelementptr i8, ptr {pointer}, i32 %by\n  %row = load ptr, ptr %unsaved\n"
+                "  %to_save = icmp ne ptr %row, null\n  br i1 %to_save, label %save, label %write\nsave:\n"
+                f"  %by.wide = zext i32 %by to i64\n  %lane.at = add i64 {begin}, %by.wide\n"
+                "  call void @ptxspec_save(ptr %row, i64 %saved_mark, i64 %lane.at)\n  br label %write\nwrite:"
             )
             for i in range(count):
                 lines.append(

@@ -337,13 +337,17 @@ class EmittedStorage:
                 self._is_saved(e.binary("add", self.low(address), str(int(length) - 1), 64))
             self.checked()
         elif write:
-            e.needs.update(SAVE)
-            # an access lies in one page, a range in several
-            saved, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
-            given = f"ptr {self.row}, i64 %saved_mark, i64 {self.low(address)}{more}"
-            text.lines.append(f"  call void @ptxspec_save{saved}({given})")
+            self.save(self.low(address), length)
         place = text.at("a block of global memory", self.low(offset), 1, length, base=host, length=self.size_held)
         return self._spared(contracts.state_spaces.OF_BUFFERS, place, length, write)
+
+    def save(self, address: str, length: int | str) -> None:
+        """Save what is in memory at an address of the block of the row, before it is written."""
+        self.emitter.needs.update(SAVE)
+        # an access lies in one page, a range in several
+        pages, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
+        given = f"ptr {self.row}, i64 %saved_mark, i64 {address}{more}"
+        self.text.lines.append(f"  call void @ptxspec_save{pages}({given})")
 
     def _is_saved(self, address: str) -> None:
         """Require that the page of an address has been saved."""
