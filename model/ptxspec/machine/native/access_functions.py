@@ -269,7 +269,8 @@ class AccessFunctions:
             for i in range(count):
                 lines.append(f"  %p{i} = alloca {e.type(element)}\n  store {e.type(element)} %w{i}, ptr %p{i}")
             lines.append(
-                f"  br label %before\nbefore:\n  br label %look\nlook:\n  %left = phi {WORD} [%acting, %before], [%fewer, %write]\n"
+                f"  br label %before\nbefore:\n  br label %look\nlook:\n"
+                f"  %left = phi {WORD} [%acting, %before], [%fewer, %write]\n"
                 f"  %some = icmp ne {WORD} %left, 0\n  br i1 %some, label %do, label %done\ndo:\n"
                 f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
                 f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
