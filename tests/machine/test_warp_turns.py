@@ -308,6 +308,32 @@ SCATTERED = """
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("ends", ["well", "in a fault"])
+@pytest.mark.parametrize("columns", [16, 1024, 5000, 70_000])
+def test_two_rows_of_a_matrix(columns: int, ends: str, engine: str) -> None:
+    """A warp has two rows of sixteen in a matrix: they lie near one another, or not, and are stored where they were."""
+    before = np.arange(16 * columns, dtype=np.uint32)
+    fault = "" if ends == "well" else "mul.wide.u32 %rd4, %r9, 64; add.u64 %rd4, %rd4, %rd0; st.global.u32 [%rd4], 7;"
+    body = f"""
+        mov.u32 %r4, %tid.x; mov.u32 %r5, %tid.y; mov.u32 %r9, {columns}; mad.lo.u32 %r6, %r5, %r9, %r4;
+        mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd2, %rd0; ld.global.u32 %r7, [%rd2]; mad.lo.u32 %r7, %r7, 3, %r5;
+        st.global.u32 [%rd2], %r7; bar.sync 0; {fault}
+    """
+    module, out = ptxspec.load(kernel(body)), before.copy()
+    expected = before.reshape(16, columns).copy()
+    expected[:, :16] = expected[:, :16] * 3 + np.arange(16, dtype=np.uint32)[:, None]
+    for _ in range(2):
+        out[:] = before
+        if ends == "well":
+            module.launch("k", block=(16, 16, 1), args=[out], engine=engine, schedule="warps")
+            assert (out == expected.reshape(-1)).all()
+        else:
+            with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+                module.launch("k", block=(16, 16, 1), args=[out], engine=engine, schedule="warps")
+            assert (out == before).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("ends", ["well", "in a fault"])
 def test_lanes_far_from_one_another(ends: str, engine: str) -> None:
     """Stores of a warp all over four megabytes: each page that one of them changes is as before when the launch fails."""
     before = np.arange((1 << 20) + 64, dtype=np.uint32)

@@ -30,6 +30,8 @@ LONGEST, WIDEST = 4_096, 1 << 31
 STATES = LANES
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
+#: goes to `save` if the pages of a long range are still to be saved, and else to `write`
+_UNSAVED = "  %unsaved.row = load ptr, ptr %unsaved\n  %is_unsaved = icmp ne ptr %unsaved.row, null\n  br i1 %is_unsaved, label %save, label %write"
 
 
 class WarpStorage(EmittedStorage):
@@ -155,11 +157,11 @@ class AccessFunctions:
         least, most = e.spans("%step", "%jump")
         length = e.binary("add", e.binary("sub", most, least, 64), str(size), 64)
         fine = e.logic("and", whole, steps if write else e.logic("or", steps, same))
-        fine = e.logic("and", fine, e.compare("ule", length, str(LONGEST), 64))
+        fine = e.logic("and", fine, e.compare("ule", length, str(self._longest), 64))
         low = e.binary("and", "%jump", str(size - 1), 64)
         check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
         begin = e.binary("add", "%begin", least, 64)
-        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
+        storage = self._storage(text, check, begin, size, write)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         goes_on = e.logic("and", steps, e.compare("eq", "%jump", str(half * size), 64))
         lines.append(
@@ -170,7 +172,12 @@ class AccessFunctions:
         text.begin("row")
         if write:
             _stored(e, lines, words, element, "%first", LANES, align)
-            lines.append("  ret i1 true\nhalves:")
+            lines.append(f"  ret i1 true\nhalves:\n{_UNSAVED}\nsave:")
+            second = e.binary("add", "%begin", "%jump", 64)
+            for half_begin in ("%begin", second):
+                given = f"ptr %unsaved.row, i64 %saved_mark, i64 {half_begin}, i64 {half * size}"
+                lines.append(f"  call void @ptxspec_save_all({given})")
+            lines.append("  br label %write\nwrite:")
             for place, begin_lane in (("%first", 0), ("%second", half)):
                 parts = [_part(e, lines, w, element, begin_lane) for w in words]
                 _stored(e, lines, parts, element, place, half, align)
@@ -198,6 +205,20 @@ class AccessFunctions:
         given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
         given += [f"{e.type(element) if write else 'ptr'} {w}" for w in words]
         return self._whole(name, text, given)
+
+    @property
+    def _longest(self) -> int:
+        """How long a range of addresses may be that is checked as a whole."""
+        return LONGEST if self.layout.program.has_heap else WIDEST
+
+    def _storage(self, text: FunctionText, check: EmitCheck, begin: str, size: int, write: bool) -> WarpStorage:
+        """The memory, for an access to a range of this beginning that may be long."""
+        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
+        if write:
+            self.needs.update(SAVE)
+            storage.unsaved = "%unsaved"
+            text.lines.append("  %unsaved = alloca ptr\n  store ptr null, ptr %unsaved")
+        return storage
 
     def _begun(self) -> tuple[FunctionText, VectorEmitter, list[str], EmitCheck]:
         """The text of a function, its emitter and its lines; and how a check is written that fails."""
@@ -254,17 +275,12 @@ class AccessFunctions:
             all_near = e.logic("and", all_near, e.compare("eq", low, "0", 32))
         wide_least, wide_most = e.extend(least, 32, 64, True), e.extend(most, 32, 64, True)
         length = e.binary("add", e.binary("sub", wide_most, wide_least, 64), str(size), 64)
-        longest = LONGEST if self.layout.program.has_heap else WIDEST
-        check(e.logic("and", all_near, e.compare("ule", length, str(longest), 64)), "0", 0)
+        check(e.logic("and", all_near, e.compare("ule", length, str(self._longest), 64)), "0", 0)
         begin = e.binary("add", start, wide_least, 64)
-        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
-        if write:
-            storage.unsaved = "%unsaved"
-            lines.append("  %unsaved = alloca ptr\n  store ptr null, ptr %unsaved")
+        storage = self._storage(text, check, begin, size, write)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         at = e.binary("sub", short, least, 32)
         if write:
-            e.needs.update(SAVE)
             lines.append(f"  %behind = alloca {NUMBERS}\n  store {NUMBERS} {at}, ptr %behind")
             for i in range(count):
                 lines.append(f"  %p{i} = alloca {e.type(element)}\n  store {e.type(element)} %w{i}, ptr %p{i}")
@@ -274,10 +290,9 @@ class AccessFunctions:
                 f"  %some = icmp ne {WORD} %left, 0\n  br i1 %some, label %do, label %done\ndo:\n"
                 f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
                 f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
-                f"  %to = getelementptr i8, ptr {pointer}, i32 %by\n  %row = load ptr, ptr %unsaved\n"
-                "  %to_save = icmp ne ptr %row, null\n  br i1 %to_save, label %save, label %write\nsave:\n"
+                f"  %to = getelementptr i8, ptr {pointer}, i32 %by\n{_UNSAVED}\nsave:\n"
                 f"  %by.wide = zext i32 %by to i64\n  %lane.at = add i64 {begin}, %by.wide\n"
-                "  call void @ptxspec_save(ptr %row, i64 %saved_mark, i64 %lane.at)\n  br label %write\nwrite:"
+                "  call void @ptxspec_save(ptr %unsaved.row, i64 %saved_mark, i64 %lane.at)\n  br label %write\nwrite:"
             )
             for i in range(count):
                 lines.append(
