@@ -84,10 +84,8 @@ class _Engine(ExactEngine):
 
     run: ExactRun | None = None
 
-    def prepared(
-        self, program: KernelProgram, threads: int, spread: bool, watch: Callable[[], None]
-    ) -> InterpretedKernel:
-        engine, interpreted = self, super().prepared(program, threads, spread, watch)
+    def prepared(self, program: KernelProgram, spread: bool, watch: Callable[[], None]) -> InterpretedKernel:
+        engine, interpreted = self, super().prepared(program, spread, watch)
 
         class Shown(InterpretedKernel):
             def start(
