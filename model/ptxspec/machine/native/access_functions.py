@@ -175,8 +175,8 @@ class AccessFunctions:
             lines.append(f"  ret i1 true\nhalves:\n{_UNSAVED}\nsave:")
             second = e.binary("add", "%begin", "%jump", 64)
             for half_begin in ("%begin", second):
-                given = f"ptr %unsaved.row, i64 %saved_mark, i64 {half_begin}, i64 {half * size}"
-                lines.append(f"  call void @ptxspec_save_all({given})")
+                half_bytes = f"ptr %unsaved.row, i64 %saved_mark, i64 {half_begin}, i64 {half * size}"
+                lines.append(f"  call void @ptxspec_save_all({half_bytes})")
             lines.append("  br label %write\nwrite:")
             for place, begin_lane in (("%first", 0), ("%second", half)):
                 parts = [_part(e, lines, w, element, begin_lane) for w in words]
