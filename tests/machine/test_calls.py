@@ -311,3 +311,30 @@ def test_an_indirect_call_of_a_function_that_calls_on(engine: str) -> None:
 }
 """ + entry("mov.u64 %a, high; T: .calltargets low, high; .reg .u32 %u; add.u32 %u, %t, 7; call (%r), %a, (%t, %u), T;")
     assert run(text, "k", 5, engine).tolist() == [100 * t + t + 7 + 7 for t in range(5)]
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("waits", ["", "bar.sync 0;"])
+@pytest.mark.parametrize("call", ["call (a), outer, (t)", "call (a), f, (t), P"])
+def test_registers_that_a_function_has_not_written(call: str, waits: str, seed: int | None) -> None:
+    """They are unspecified, and the same under both engines: in a first call, and in one after others have written them."""
+    text = f"""
+.func (.reg .b32 y) inner(.reg .b32 x) {{
+  .reg .pred p, q; .reg .b32 v; @p bra L; setp.ge.u32 p, x, 1; {waits} @q bra L; setp.lt.u32 q, x, 3; add.u32 v, v, x; L: mad.lo.u32 y, v, 5, 1; ret;
+}}
+.func (.reg .b32 y) outer(.reg .b32 x) {{
+  .reg .b32 w, z; call (z), inner, (x); {waits} add.u32 w, w, z; add.u32 y, w, z; ret;
+}}
+.visible .entry k(.param .u64 out) {{
+  .reg .u32 t, a, r; .reg .u64 o, d, f; P: .callprototype (.reg .b32 _) _ (.reg .b32 _); mov.u64 f, outer;
+  mov.u32 t, %tid.x; ld.param.u64 o, [out]; mul.wide.u32 d, t, 4; add.u64 o, o, d; mov.u32 r, 0;
+  {call}; mad.lo.u32 r, r, 7, a; {call}; mad.lo.u32 r, r, 7, a; {waits} {call}; mad.lo.u32 r, r, 7, a; st.global.u32 [o], r; ret;
+}}
+"""
+    results = []
+    for engine in ("exact", "native"):
+        out = np.zeros(5, np.uint32)
+        # lanes part, so that one alone may wait
+        ptxspec.load(HEAD + text).launch("k", block=1 if waits else 5, args=[out], engine=engine, seed=seed)
+        results.append(out.tolist())
+    assert results[0] == results[1] and len(set(results[0])) > 1

@@ -197,11 +197,34 @@ class FlowGraph:
         return {b.finishes: i for i, b in enumerate(self.blocks) if b.finishes is not None}
 
     def left_behind(self, index: int) -> set[str]:
-        """The registers that a return leaves to the caller: those of the results, and those that are the thread's and no
-        function's."""
-        signature = self.kernel.functions[self.function_of(index)].signature
+        """The registers that a return leaves to the caller: those of the results, those that are the thread's and no function's,
+        and those that another call of the function finds as it was left."""
+        return self._left_by(self.function_of(index)) | self._lasting[self.function_of(index)]
+
+    def _left_by(self, function: str) -> set[str]:
+        signature = self.kernel.functions[function].signature
         registers = {f.register for f in signature.returns if f.register} if signature else set()
         return registers | self._of_thread
+
+    @cached_property
+    def _lasting(self) -> dict[str, set[str]]:
+        """By function, the registers that it, or one that it calls, may read before writing them."""
+        kernel = self.kernel
+        given = {
+            name: {f.register for f in function.signature.parameters if f.register} if function.signature else set()
+            for name, function in kernel.functions.items()
+        }
+        entered = {b.start: i for i, b in enumerate(self.blocks) if b.finishes is None}
+        lasting: dict[str, set[str]] = {name: set() for name in kernel.functions}
+        while True:
+            live = self._live_if(lasting)
+            more = {
+                name: live[entered[kernel.starts[name]]] - given[name] - set(call_graph.KEPT)
+                for name in kernel.functions
+            }
+            if more == lasting:
+                return lasting
+            lasting = more
 
     def saved(self, index: int) -> list[str]:
         """The registers that a call puts by, those among them that say where the frame lies if that depends on more than the
@@ -226,10 +249,14 @@ class FlowGraph:
 
     @cached_property
     def _live(self) -> list[set[str]]:
-        return self.live_in()
+        return self._live_if(self._lasting)
 
     def live_in(self) -> list[set[str]]:
         """For each block the registers that it, or a block after it, may read before writing them."""
+        return self._live
+
+    def _live_if(self, lasting: dict[str, set[str]]) -> list[set[str]]:
+        """The same, if these are the registers that returns leave to further calls of a function."""
         reads: list[set[str]] = []
         writes: list[set[str]] = []
         for block in self.blocks:
@@ -247,7 +274,8 @@ class FlowGraph:
                     written |= set(result_registers(op))
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
             if last is not None and isinstance(ending(last), Return) and self.kernel.functions:
-                read |= self.left_behind(block.end - 1)
+                function = self.function_of(block.end - 1)
+                read |= self._left_by(function) | lasting[function]
             reads.append(read)
             writes.append(written)
         return _backward_dataflow([successors(b) for b in self.blocks], reads, writes)
