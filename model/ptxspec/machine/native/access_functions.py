@@ -31,7 +31,10 @@ STATES = LANES
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
 #: goes to `save` if the pages of a long range are still to be saved, and else to `write`
-_UNSAVED = "  %unsaved.row = load ptr, ptr %unsaved\n  %is_unsaved = icmp ne ptr %unsaved.row, null\n  br i1 %is_unsaved, label %save, label %write"
+_UNSAVED = (
+    "  %unsaved.row = load ptr, ptr %unsaved\n  %is_unsaved = icmp ne ptr %unsaved.row, null\n"
+    "  br i1 %is_unsaved, label %save, label %write"
+)
 
 
 class WarpStorage(EmittedStorage):
