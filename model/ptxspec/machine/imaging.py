@@ -162,12 +162,15 @@ class ImageUnit:
             for number, fault in enumerate(access.faults):
                 if value(fault.when):
                     return k, number
-            for i, (offset, bits) in enumerate(access.reads):
-                at = value(offset)
-                marks = held.written[at : at + bits // 8].tobytes() if held.is_written else b""
+            for i, read in enumerate(access.reads):
+                env[f"%read{i}"] = 0
+                if not value(read.when):
+                    continue
+                at, size = value(read.offset), read.bits // 8
+                marks = held.written[at : at + size].tobytes() if held.is_written else b""
                 if not may_be_read(int.from_bytes(marks, "little"), bool(access.writes)):
                     return k, len(access.faults)
-                env[f"%read{i}"] = int.from_bytes(held.data[at : at + bits // 8].tobytes(), "little")
+                env[f"%read{i}"] = int.from_bytes(held.data[at : at + size].tobytes(), "little")
             for write in access.writes:
                 if value(write.when):
                     at, size = value(write.offset), write.bits // 8

@@ -10,7 +10,7 @@ from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.imaging import HANDLES, ImageBuffer
 from ptxspec.terms.core import variable
-from ptxspec.terms.image_access import ImageRule, Write
+from ptxspec.terms.image_access import ImageRead, ImageRule, ImageWrite
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
@@ -32,8 +32,8 @@ class _Loop:
         self.lowering = Lowering(self.emitter, env)
         for number, fault in enumerate(access.faults):
             self._refuse(self.lowering.truth(fault.when), number)
-        for i, (offset, bits) in enumerate(access.reads):
-            env[f"%read{i}"] = self._read(i, self.lowering.low(offset, 64), bits)
+        for i, read in enumerate(access.reads):
+            env[f"%read{i}"] = self._read(i, read)
         for i, write in enumerate(access.writes):
             self._write(i, write)
         for i, answer in enumerate(access.answers):
@@ -60,14 +60,16 @@ class _Loop:
         self.refusals.append(f"bad{label}:\n  %code{label} = or i64 %k, {number << 32}\n  ret i64 %code{label}")
         self.lines.append(f"good{label}:")
 
-    def _read(self, i: int, place: str, bits: int) -> str:
+    def _read(self, i: int, read: ImageRead) -> str:
         """Bits of the image, if they may be read."""
-        emitter, lines = self.emitter, self.lines
+        emitter, lines, bits = self.emitter, self.lines, read.bits
+        when, place = self.lowering.truth(read.when), self.lowering.low(read.offset, 64)
         fresh = contracts.opaque_types.may_be_read(variable("%marks", bits), bool(self.access.writes))
         if self.checks and fresh is not TRUE:
             mark = self._at("what is written of an image", "%written", place, 1, bits // 8)
             lines.append(f"  %mark{i} = load i{bits}, ptr {mark}, align 1")
-            self._refuse(Lowering(emitter, {"%marks": f"%mark{i}"}).truth(~fresh), len(self.access.faults))
+            stale = Lowering(emitter, {"%marks": f"%mark{i}"}).truth(~fresh)
+            self._refuse(emitter.logic("and", stale, when), len(self.access.faults))
         pointer = self._at("an image", "%data", place, 1, bits // 8)
         whole = "0"  # of words of 64 bits: a wider load would keep LLVM from using whole vectors
         for j in range(0, bits, 64):
@@ -77,7 +79,7 @@ class _Loop:
             whole = word if j == 0 else emitter.binary("or", whole, emitter.binary("shl", word, str(j), bits), bits)
         return whole
 
-    def _write(self, i: int, write: Write) -> None:
+    def _write(self, i: int, write: ImageWrite) -> None:
         """Store bits in the image, and mark them, if the access does so."""
         lowering, emitter = self.lowering, self.emitter
         when, place = lowering.truth(write.when), lowering.low(write.offset, 64)
