@@ -77,6 +77,8 @@ IMAGE = f"""{HEADER}.visible .entry k(.param .u64 out, .param .surfref s) {{ .re
   ld.param.u64 o, [out]; mov.u32 x, %tid.x; shl.b32 x, x, 2; sust.b.1d.b32.trap [s, {{x}}], {{x}};
   add.u32 x, x, 16; suld.b.1d.b32.trap {{r}}, [s, {{x}}]; st.global.u32 [o], r; ret; }}"""
 
+#: the same, in a launch that is told of each access
+TOLD_IMAGE = f"{IMAGE}\n"
 OWNED = kernel(
     "ld.param.u64 %rd3, [more]; ld.param.u64 %rd4, [last]; mad.wide.u32 %rd3, %r1, 4, %rd3; ld.u32 %r5, [%rd3];"
     "atom.global.add.u32 %r6, [%rd4+4], 1; add.u32 %r5, %r5, %r6; st.global.u32 [%rd3], %r5; st.global.u32 [%rd1], %r5;",
@@ -107,7 +109,6 @@ def launch(source: str, copies: str = "early") -> list[int]:
     how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
     how = {"block": 32} if source is MATRICES else how
     how |= {"schedule": "random:5"} if source is CHOSEN else {}
-    how |= {"counts": True, "observers": [ptxspec.Trace()]} if source is COUNTED else {}
     more: list[Any] = []
     if source is BANKS:
         module.write("two", np.arange(8, dtype=np.uint32))
@@ -115,9 +116,10 @@ def launch(source: str, copies: str = "early") -> list[int]:
     if source is OWNED:
         memory = ptxspec.Memory()
         more = [memory.put(np.arange(40, dtype=np.uint32)), memory.allocate(8)]
-    if source is IMAGE:
+    if source in (IMAGE, TOLD_IMAGE):
         more = [ptxspec.Surface(np.arange(8, dtype=np.uint32)[:, None], geometry="1d")]
         how = {"block": 4}
+    how |= {"counts": True, "observers": [ptxspec.Trace()]} if source in (COUNTED, TOLD_IMAGE) else {}
     out = np.zeros(64, np.uint32)
     module.launch("k", args=[out, *more], printed=lambda text: None, copies=copies, **how)
     return out.tolist()
@@ -129,6 +131,7 @@ SOURCES = {
     "clusters": CLUSTERS,
     "banks": BANKS,
     "images": IMAGE,
+    "images that are observed": TOLD_IMAGE,
     "owned": OWNED,
     "heap": ALLOCATED,
     "matrices": MATRICES,
@@ -307,6 +310,17 @@ def test_an_image_that_is_too_short(checked: None, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(image_loops.CompiledImageLoop, "__call__", short)
     with pytest.raises(EngineFault, match="of an image, which has 4 bytes"):
         launch(IMAGE)
+
+
+def test_notes_of_an_image_that_are_too_short(checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = image_loops.CompiledImageLoop.__call__
+
+    def short(self: Any, held: Any, count: int, requests: Any, answers: Any, noted: np.ndarray) -> int:
+        return plain(self, held, count, requests, answers, noted[:0])
+
+    monkeypatch.setattr(image_loops.CompiledImageLoop, "__call__", short)
+    with pytest.raises(EngineFault, match="of what is noted of an image, which has 0 bytes"):
+        launch(TOLD_IMAGE)
 
 
 def stack_words(run: native.NativeRun) -> np.ndarray:

@@ -626,3 +626,21 @@ def test_a_reference_beside_a_texture_without_depth(engine: str, instruction: st
         module.bind("t", bind["t"])
         with pytest.raises(ptxspec.LaunchError, match="reference-without-depth"):
             module.launch("k", 1, 1, [rows, np.zeros_like(rows)], engine=engine, profile="portable")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_border_was_not_written(engine: str) -> None:
+    """A lookup in the border reads no texel, so that none of those at the edge may be refused as written."""
+    declarations = ".global .texref t; .global .surfref s;"
+    text = look_up(
+        "sust.b.2d.b32.trap [s, {0, 0}], 5; tex.2d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {%x0, %x1}];",
+        declarations,
+    )
+    module, surface = ptxspec.load(text), ptxspec.Surface(np.ones((2, 2, 1), np.float32))
+    module.bind("s", surface)
+    module.bind("t", ptxspec.Texture(surface, address="border"))
+    out = np.ones((1, 4), np.uint32)
+    module.launch("k", 1, 1, [words(np.array([-1.0]), np.array([-1.0])), out], engine=engine)
+    assert not out.any()
+    with pytest.raises(ptxspec.LaunchError, match="has written"):
+        module.launch("k", 1, 1, [words(np.array([0.5]), np.array([0.5])), out], engine=engine)

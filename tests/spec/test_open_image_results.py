@@ -103,5 +103,5 @@ def test_a_sample_that_does_not_exist_reads_nothing_beyond_the_image() -> None:
     names = [name for name, _ in access.operands]
     for values in itertools.product((0, 1, 2, 3, 7, (1 << 32) - 1), (0, 1, 2, 9), (0, 1, 2, 9)):
         env: dict[str, Any] = dict(zip(names, values, strict=True))
-        for offset, bits in access.reads:
-            assert 0 <= evaluate(offset, env) <= 2 * 2 * 2 * 4 - bits // 8, values
+        for read in access.reads:
+            assert 0 <= evaluate(read.offset, env) <= 2 * 2 * 2 * 4 - read.bits // 8, values

@@ -14,6 +14,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, unbanked
+from ptxspec.machine.events import OF_IMAGES
 from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import (
     Advance,
@@ -44,7 +45,7 @@ from ptxspec.terms.effects import (
 
 class Count(NamedTuple):
     """What one instruction did in a launch. `line` counts from 1. `reached` is how often a thread came to it, and `active` how
-    often its guard held then; `read` and `written` are bytes, by state space.
+    often its guard held then; `read` and `written` are bytes, by state space, and those of textures and surfaces as "image".
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k(.param .u64 p) { .reg .b64 a; .reg .b32 t; .reg .pred q;
@@ -106,21 +107,29 @@ def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:
     return total
 
 
+def _of_images(count: int) -> dict[str, int]:
+    return {OF_IMAGES: count} if count else {}
+
+
 class Counters(NamedTuple):
-    """What an engine counts: threads that entered each block, threads for which the guard of each instruction held, and the bytes
-    that each instruction moved in each state space that it accessed."""
+    """What is counted: threads that entered each block, threads for which the guard of each instruction held, and the bytes that
+    each instruction moved in each state space that it accessed. All that an engine counts; the unit that holds the images counts,
+    a row for each instruction, the bytes of these that were read and that were written."""
 
     entries: np.ndarray
     active: np.ndarray
     moved: np.ndarray
+    images: np.ndarray
 
 
 def counters(program: KernelProgram) -> Counters:
     """Counters of a kernel, all zero."""
+    instructions = len(program.kernel.code)
     sizes = (
         len(program.flow.blocks),
-        len(program.kernel.code),
-        len(program.kernel.code) * len(contracts.state_spaces.addressable()),
+        instructions,
+        instructions * len(contracts.state_spaces.addressable()),
+        (instructions, 2),
     )
     return Counters(*(np.zeros(size, np.int64) for size in sizes))
 
@@ -184,7 +193,10 @@ class CountCollector:
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
             case None | Check() | Fence() | GridDependency() | Advance() | StackEnd() | Reserve() | Release():
                 return {}, {}
-            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+            case ImageAccess():
+                read, written = self.total.images[index].tolist()
+                return _of_images(read), _of_images(written)
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait():
                 return {}, {}
             case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
                 return {}, {}

@@ -20,7 +20,8 @@ class EventKind(IntEnum):
     EXECUTE = 0
     """a thread executes an instruction, whose guard lets it"""
     READ = 1
-    """a value is read from memory; a vector's elements one by one, those of an asynchronous operation eight bytes at a time"""
+    """a value is read from memory, or from an image; a vector's elements one by one, those of an asynchronous operation eight
+    bytes at a time, a texture's texels each as a whole"""
     WRITE = 2
     """likewise, a value is written"""
     FENCE = 3
@@ -56,6 +57,8 @@ NO_INSTRUCTION = 0xFFFFFFFF
 MOST_NOTED = 4096
 #: bytes of a word in which the accesses of an asynchronous operation are told
 UNIT = 8
+#: what bytes of images are told and counted under, beside the names of state spaces
+OF_IMAGES = "image"
 
 
 class ObservedEvents(NamedTuple):
@@ -68,6 +71,11 @@ class ObservedEvents(NamedTuple):
     def meetings(self) -> bool:
         """Whether the driver tells of events."""
         return bool(self.kinds & OF_DRIVER)
+
+    @property
+    def accesses(self) -> bool:
+        """Whether accesses are told."""
+        return bool(self.kinds & {EventKind.READ, EventKind.WRITE})
 
     @property
     def operations(self) -> bool:

@@ -199,7 +199,7 @@ class FlowGraph:
     def left_behind(self, index: int) -> set[str]:
         """The registers that a return leaves to the caller: those of the results, those that are the thread's and no function's,
         and those that another call of the function finds as it was left."""
-        return self._left_by(self.function_of(index)) | self._lasting[self.function_of(index)]
+        return self._left_by(self.function_of(index)) | self._lasting.get(self.function_of(index), set())
 
     def _left_by(self, function: str) -> set[str]:
         signature = self.kernel.functions[function].signature
@@ -215,12 +215,13 @@ class FlowGraph:
             for name, function in kernel.functions.items()
         }
         entered = {b.start: i for i, b in enumerate(self.blocks) if b.finishes is None}
-        lasting: dict[str, set[str]] = {name: set() for name in kernel.functions}
+        lasting: dict[str, set[str]] = {}
         while True:
             live = self._live_if(lasting)
             more = {
-                name: live[entered[kernel.starts[name]]] - given[name] - set(call_graph.KEPT)
+                name: live[entered[start]] - given[name] - set(call_graph.KEPT)
                 for name in kernel.functions
+                if (start := kernel.starts[name]) in entered  # some thread may come there
             }
             if more == lasting:
                 return lasting
@@ -275,7 +276,7 @@ class FlowGraph:
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
             if last is not None and isinstance(ending(last), Return) and self.kernel.functions:
                 function = self.function_of(block.end - 1)
-                read |= self._left_by(function) | lasting[function]
+                read |= self._left_by(function) | lasting.get(function, set())
             reads.append(read)
             writes.append(written)
         return _backward_dataflow([successors(b) for b in self.blocks], reads, writes)

@@ -14,6 +14,7 @@ from ptxspec.machine.counting import CountCollector
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun, PreparedProgram, ThreadFault
 from ptxspec.machine.errors import LaunchError, Violation, Where
+from ptxspec.machine.image_notes import ImageNotes
 from ptxspec.machine.imaging import ImageFault, ImageUnit
 from ptxspec.machine.limits import LaunchLimits
 from ptxspec.machine.memory import LaunchMemory
@@ -138,11 +139,19 @@ class Host(NamedTuple):
                 if function is not None:
                     self.system.serve(function, waiters, running.request, running.answer)
                 else:
-                    self.unit.serve(self.program.kernel.code[op], waiters, running.request, running.answer)
+                    notes = self._notes(running, op)
+                    self.unit.serve(self.program.kernel.code[op], waiters, running.request, running.answer, notes)
             except SystemFault as fault:
                 raise self._fault(running, ThreadFault(fault.thread, op, fault.address, fault.error)) from None
             except ImageFault as fault:
                 raise self._fault(running, ThreadFault(fault.thread, op, None, fault.error)) from None
+
+    def _notes(self, running: EngineRun, op: int) -> ImageNotes | None:
+        """Where an instruction's accesses to images go, if they are counted or told."""
+        observed = self.program.flow.observed
+        tell = self.observing.tell if self.observing is not None and observed.accesses else None
+        moved = running.counted().images[op] if observed.counts else None
+        return None if tell is None and moved is None else ImageNotes(op, running.get("first"), tell, moved)
 
     def _where(self, running: EngineRun, thread: int, op: int) -> Where:
         tid, cta = self.extents.where(thread, running.get("first"))

@@ -37,7 +37,7 @@ OF_INSTRUCTIONS = (
 #: what compiled code touches beside the driver's arrays, by the names of errors
 ARRAYS = (
     *OF_INSTRUCTIONS, "a bank of constants", "what an image is asked", "its answers", "an image", "what is written of an image",
-    "a block of global memory",
+    "what is noted of an image", "a block of global memory",
 )  # fmt: skip
 #: what compiled code takes from data that are its own, and checks in any case
 CONTROL = ("the depth of the stack", "the block to return to", "the frame", "the end of the stack")

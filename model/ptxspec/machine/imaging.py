@@ -15,6 +15,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.image_notes import ImageNotes, noted_words
 from ptxspec.machine.images import OPAQUE_TYPES, ImageStorage, Sampler, Surface, Texture
 from ptxspec.machine.program import ANSWER
 from ptxspec.terms.effects import ImageAccess
@@ -74,8 +75,18 @@ class ImageUnit:
             written = np.zeros(len(data) if is_written else 1, np.uint8)
             self.held[id(thing.storage)] = ImageBuffer(thing.storage, data, written, is_written)
 
-    def serve(self, op: Op, threads: np.ndarray, requests: np.ndarray, answers: np.ndarray) -> None:
-        """Answer what `threads` ask: both arrays have a row a word, and a column a thread. Raises ImageFault."""
+    def names_of_images(self) -> tuple[tuple[str, ...], ...]:
+        """For each image that is held what it is called."""
+        return tuple(
+            tuple(self.names[h] for h, thing in self.bound.items() if getattr(thing, "storage", None) is held.storage)
+            for held in self.held.values()
+        )
+
+    def serve(
+        self, op: Op, threads: np.ndarray, requests: np.ndarray, answers: np.ndarray, notes: ImageNotes | None = None
+    ) -> None:
+        """Answer what `threads` ask: both arrays have a row a word, and a column a thread. The accesses are noted in `notes`.
+        Raises ImageFault."""
         images, samplers = requests[0, threads], requests[1, threads]
         alike = (images == images[0]).all() and (samplers == samplers[0]).all()
         pairs = (
@@ -87,11 +98,15 @@ class ImageUnit:
                 held, access, key = self._access(op, int(image) & (1 << 64) - 1, int(sampler) & (1 << 64) - 1)
             except Violation as violation:
                 raise ImageFault(int(waiters[0]), violation) from None
-            run = self._run_native if self.native else self._run_exact
-            broken = run(access, key, held, waiters, requests, answers)
-            if broken is not None:
-                which, number = broken
-                raise ImageFault(int(waiters[which]), self._broken(access, number))
+            if notes is None:
+                self._run(access, key, held, waiters, requests, answers, None)
+                continue
+            for part in notes.parts(access, waiters):
+                noted = notes.room(access, part)
+                try:
+                    self._run(access, key, held, part, requests, answers, noted)
+                finally:
+                    notes.take(access, held, part, noted)
 
     def handle_of(self, thing: Any) -> np.uint64:
         """The handle under which an image is passed by value; 0 for one that fills a parameter of an opaque type."""
@@ -138,6 +153,23 @@ class ImageUnit:
         held = self.held[id(storage)] if storage is not None else _NOTHING
         return held, access, key
 
+    def _run(
+        self,
+        access: ImageRule,
+        key: Any,
+        held: ImageBuffer,
+        threads: np.ndarray,
+        requests: np.ndarray,
+        answers: np.ndarray,
+        noted: np.ndarray | None,
+    ) -> None:
+        """Do what the rule says for each thread. `noted` gets what is to be noted of the accesses. Raises ImageFault."""
+        run = self._run_native if self.native else self._run_exact
+        broken = run(access, key, held, threads, requests, answers, noted)
+        if broken is not None:
+            which, number = broken
+            raise ImageFault(int(threads[which]), self._broken(access, number))
+
     # exact ---------------------------------------------------------------------------------------------------------------
 
     def _run_exact(
@@ -148,6 +180,7 @@ class ImageUnit:
         threads: np.ndarray,
         requests: np.ndarray,
         answers: np.ndarray,
+        noted: np.ndarray | None,
     ) -> tuple[int, int] | None:
         may_be_read = contracts.opaque_types.may_be_read
         for k, thread in enumerate(threads.tolist()):
@@ -162,17 +195,24 @@ class ImageUnit:
             for number, fault in enumerate(access.faults):
                 if value(fault.when):
                     return k, number
-            for i, (offset, bits) in enumerate(access.reads):
-                at = value(offset)
-                marks = held.written[at : at + bits // 8].tobytes() if held.is_written else b""
+            for i, read in enumerate(access.reads):
+                env[f"%read{i}"] = 0
+                if not value(read.when):
+                    continue
+                at, size = value(read.offset), read.bits // 8
+                marks = held.written[at : at + size].tobytes() if held.is_written else b""
                 if not may_be_read(int.from_bytes(marks, "little"), bool(access.writes)):
                     return k, len(access.faults)
-                env[f"%read{i}"] = int.from_bytes(held.data[at : at + bits // 8].tobytes(), "little")
-            for write in access.writes:
+                env[f"%read{i}"] = word = int.from_bytes(held.data[at : at + size].tobytes(), "little")
+                if noted is not None:
+                    noted[i, :, k] = noted_words(at, word)[: noted.shape[1]]
+            for i, write in enumerate(access.writes, len(access.reads)):
                 if value(write.when):
-                    at, size = value(write.offset), write.bits // 8
-                    held.data[at : at + size] = list(value(write.value).to_bytes(size, "little"))
+                    at, size, word = value(write.offset), write.bits // 8, value(write.value)
+                    held.data[at : at + size] = list(word.to_bytes(size, "little"))
                     held.written[at : at + size] = 1
+                    if noted is not None:
+                        noted[i, :, k] = noted_words(at, word)[: noted.shape[1]]
             for i, answer in enumerate(access.answers):
                 bits_of_answer = value(answer) & (1 << 64) - 1
                 answers[i, thread] = bits_of_answer - (bits_of_answer >> 63 << 64)
@@ -188,20 +228,24 @@ class ImageUnit:
         threads: np.ndarray,
         requests: np.ndarray,
         answers: np.ndarray,
+        noted: np.ndarray | None,
     ) -> tuple[int, int] | None:
         from ptxspec.machine.native.image_loops import CompiledImageLoop  # LLVM, which the exact engine does without
 
-        code_key = (*key, held.is_written, hosts.is_checked())
+        words = 0 if noted is None else noted.shape[1]
+        code_key = (*key, held.is_written, hosts.is_checked(), words)
         run = _compiled.get(code_key)
         if run is None:
             _forget(_compiled)
-            run = _compiled[code_key] = CompiledImageLoop(access, self.profile, held.is_written, code_key[-1])
+            run = _compiled[code_key] = CompiledImageLoop(
+                access, self.profile, held.is_written, hosts.is_checked(), words
+            )
         first = int(threads[0])
         if int(threads[-1]) - first == len(threads) - 1:  # they are in order: these lie side by side
-            code = run(held, len(threads), requests[:, first:], answers[:, first:])
+            code = run(held, len(threads), requests[:, first:], answers[:, first:], noted)
         else:
             columns = np.zeros((ANSWER, len(threads)), np.int64)
-            code = run(held, len(threads), np.ascontiguousarray(requests[:, threads]), columns)
+            code = run(held, len(threads), np.ascontiguousarray(requests[:, threads]), columns, noted)
             answers[:, threads] = columns
         return None if code < 0 else (code & 0xFFFFFFFF, code >> 32)
 

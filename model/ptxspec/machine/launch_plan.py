@@ -180,7 +180,7 @@ class LaunchPlan:
         if settings.observed.kinds:
             from ptxspec.machine.observing import EventDispatcher  # which few launches need
 
-            observing = EventDispatcher(settings.observers, checked, program, extents, memory)
+            observing = EventDispatcher(settings.observers, checked, program, extents, memory, unit)
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, observing)
         try:
             return self._share(host) if program.flow.blocks else 0

@@ -141,12 +141,13 @@ class Module:
         (spec/machine/schedule.md).
 
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
-        bytes that it moved in each state space: `Outcome.counts`.
+        bytes that it moved in each state space, and in textures and surfaces: `Outcome.counts`.
 
-        `observers` are told of the events of the launch, in the order in which they happen: accesses to memory with the values
-        read and written, fences, arrivals at barriers and releases, asynchronous operations, calls, ends of threads, executions
-        of instructions (`ptxspec.EventKind`). Each says which kinds it is told of; a `ptxspec.Trace` keeps events. One host
-        thread executes all CTAs then. If executions or fences are observed, threads may run in another order than otherwise.
+        `observers` are told of the events of the launch, in the order in which they happen: accesses to memory, textures and
+        surfaces with the values read and written, fences, arrivals at barriers and releases, asynchronous operations, calls, ends
+        of threads, executions of instructions (`ptxspec.EventKind`). Each says which kinds it is told of; a `ptxspec.Trace` keeps
+        events. One host thread executes all CTAs then. If executions or fences are observed, threads may run in another order
+        than otherwise.
 
         `seed` decides what PTX leaves open and the profile does not choose: results, and what registers, shared memory and the
         first 4096 bytes of local memory hold before the program writes them. Without a seed, registers and memory begin as zeros.

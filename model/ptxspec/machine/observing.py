@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, unbanked
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
+from ptxspec.machine.events import NO_INSTRUCTION, OF_IMAGES, WORDS, EventKind
+from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.memory import LaunchMemory, is_of_threads
 from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import Effect
@@ -26,8 +27,8 @@ EVENT = np.dtype(
 
 class ObservedInstruction(NamedTuple):
     """An instruction of a kernel that is observed: its line, from 1 on, and its text. Of one that accesses memory, or is a fence,
-    `order`, `scope` and `proxy` are words of the manual's chapter on the memory consistency model; a weak access has no scope.
-    `effect` is what the instruction does as the model has it (no stable interface).
+    `order`, `scope` and `proxy` are words of the manual's chapter on the memory consistency model; a weak access has no scope,
+    one to a texture or a surface a proxy alone. `effect` is what the instruction does as the model has it (no stable interface).
 
     >>> ptxspec.ObservedInstruction(4, "st.release.gpu.global.u32 [a], 1;", "release", "gpu", "generic", None).order
     'release'
@@ -43,7 +44,9 @@ class ObservedInstruction(NamedTuple):
 
 class ObservedLaunch(NamedTuple):
     """A launch as an observer is told of it before it begins: the entry, the instructions of the kernel and the names of the
-    state spaces, by the numbers that events have, and the extents of the grid, of a CTA and of a cluster.
+    state spaces, by the numbers that events have, the extents of the grid, of a CTA and of a cluster, and for each image the
+    names of the variables and arguments that stand for it. A texture and a surface that share their texels are one image. Among
+    the `spaces` is "image", which is no state space.
 
     >>> launch = ptxspec.ObservedLaunch("k", (), ("global",), (2, 1, 1), (32, 2, 1), (1, 1, 1))
     >>> launch.name
@@ -56,6 +59,7 @@ class ObservedLaunch(NamedTuple):
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     cluster: tuple[int, int, int]
+    images: tuple[tuple[str, ...], ...] = ()
 
     def where(self, thread: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """Where a thread of the grid stands: (%tid, %ctaid).
@@ -105,8 +109,10 @@ class Observer(Protocol):
         EventKind; `thread`, which numbers the threads of the grid, CTA by CTA; `instruction`, its number in
         `ObservedLaunch.instructions`, or 0xffffffff. Of an access: `space`, the number of the state space in
         `ObservedLaunch.spaces`; `owner`, the thread or the CTA whose part of it that is, or 0; `address` there; `size` in bytes,
-        0 where nothing is accessed. `value` and `high` have 64 bits each of what was read or written, and other values as
-        EventKind says. `operation` numbers the asynchronous operations in flight, from 1 on.
+        0 where nothing is accessed. Of an access to a texture or a surface, `owner` is the number of the image in
+        `ObservedLaunch.images`, and `address` the offset in its bytes: those of the arrays of its levels, one after another.
+        `value` and `high` have 64 bits each of what was read or written, and other values as EventKind says. `operation` numbers
+        the asynchronous operations in flight, from 1 on.
 
         >>> trace = ptxspec.Trace()
         >>> trace.observe(np.zeros(0, [("thread", "u8")]))
@@ -189,6 +195,18 @@ class Trace:
         return Event(EventKind(int(row["kind"])).name, line=line, space=space, value=value, **number)
 
 
+class HostRange(NamedTuple):
+    """Bytes of the host: the state space that they are of, the size of each thread's or CTA's part of it or 0, the address there
+    at which they begin, and whose they are, if they are no part."""
+
+    begin: int
+    length: int
+    space: str
+    apart: int = 0
+    base: int = 0
+    owner: int = 0
+
+
 class EventDispatcher:
     """Tells observers of the events of a launch."""
 
@@ -199,9 +217,11 @@ class EventDispatcher:
         program: KernelProgram,
         extents: Extents,
         memory: LaunchMemory,
+        unit: ImageUnit,
     ):
-        self.observers, self.extents, self.memory = observers, extents, memory
-        self.spaces = tuple(dict.fromkeys(unbanked(name) for name in contracts.state_spaces.addressable()))
+        self.observers, self.extents, self.memory, self.unit = observers, extents, memory, unit
+        spaces = dict.fromkeys(unbanked(name) for name in contracts.state_spaces.addressable())
+        self.spaces = (*spaces, OF_IMAGES)
         source, kernel = checked.source, program.kernel
         instructions = tuple(
             ObservedInstruction(
@@ -216,7 +236,7 @@ class EventDispatcher:
         #: by the index of an instruction whether its execution is told; the last is for events without an instruction
         self._executes = np.array([*executes, True])
         shape = extents.grid, extents.block, extents.cluster
-        launch = ObservedLaunch(kernel.name, instructions, self.spaces, *shape)
+        launch = ObservedLaunch(kernel.name, instructions, self.spaces, *shape, unit.names_of_images())
         for observer in observers:
             observer.begin(launch)
 
@@ -238,30 +258,29 @@ class EventDispatcher:
 
     def _place(self, events: np.ndarray, location: np.ndarray, first: np.ndarray) -> None:
         """Say which state space, whose part, and which address there each event accessed."""
-        for begin, length, space, apart, base in self._arrays():
+        for begin, length, space, apart, base, owner in self._ranges():
             offset = location - np.uint64(begin)
             here = (offset < length) & (events["size"] > 0)
             if not here.any():
                 continue
             offset = offset[here]
             events["space"][here] = self.spaces.index(unbanked(space))
+            events["owner"][here] = owner
             if apart:
                 of_batch = np.uint64(self.extents.threads if is_of_threads(space) else 1)
                 events["owner"][here] = offset // np.uint64(apart) + first[here] * of_batch
                 offset = offset % np.uint64(apart)
             events["address"][here] = offset + np.uint64(base)
 
-    def _arrays(self) -> list[tuple[int, int, str, int, int]]:
-        """The host's arrays: (address, bytes, state space, bytes of each part or 0, the address there at which it begins)."""
+    def _ranges(self) -> Iterator[HostRange]:
+        """The host's arrays."""
         memory, buffers = self.memory, contracts.state_spaces.OF_BUFFERS
-        arrays = [
-            (array, len(array), name, memory.strides.get(name, 0), 0) for name, array in memory.buffers_of.items()
-        ]
-        rows = [(array.ctypes.data, length, name, apart, base) for array, length, name, apart, base in arrays]
-        rows += [
-            (int(host), int(size), buffers, 0, int(base)) for base, size, host in memory.blocks.rows[1:, [0, 1, 3]]
-        ]
-        return rows
+        for name, array in memory.buffers_of.items():
+            yield HostRange(array.ctypes.data, len(array), name, memory.strides.get(name, 0))
+        for base, size, host in memory.blocks.rows[1:, [0, 1, 3]].tolist():
+            yield HostRange(host, size, buffers, base=base)
+        for number, held in enumerate(self.unit.held.values()):
+            yield HostRange(held.data.ctypes.data, len(held.data), OF_IMAGES, owner=number)
 
 
 def _ordered(effect: Effect | None) -> tuple[str | None, str | None, str | None, Effect | None]:

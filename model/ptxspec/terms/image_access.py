@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, variable
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import TRUE, low_bits, sign_extend
+from ptxspec.terms.vocabulary import TRUE, low_bits, select, sign_extend
 
 
 class Image(NamedTuple):
@@ -48,7 +48,15 @@ class Sampler(NamedTuple):
     """whether unnormalized coordinates were asked for, whatever the texture says"""
 
 
-class Write(NamedTuple):
+class ImageRead(NamedTuple):
+    """`bits` bits are read at a byte offset, where `when` holds."""
+
+    when: Bool
+    offset: Int
+    bits: int
+
+
+class ImageWrite(NamedTuple):
     """`value` is stored in `bits` bits at a byte offset, where `when` holds."""
 
     when: Bool
@@ -66,14 +74,19 @@ class ImageRuleFault(NamedTuple):
 
 
 class ImageRule(NamedTuple):
-    """What a rule says of one image: the variables of its operands with their widths; what it reads, as (byte offset, bits),
-    into the variables %read0, %read1, …; what it writes; where it breaks a rule; what it answers."""
+    """What a rule says of one image: the variables of its operands with their widths; what it reads, into the variables %read0,
+    %read1, …; what it writes, after that; where it breaks a rule; what it answers."""
 
     operands: tuple[tuple[str, int], ...]
-    reads: tuple[tuple[Int, int], ...]
-    writes: tuple[Write, ...]
+    reads: tuple[ImageRead, ...]
+    writes: tuple[ImageWrite, ...]
     faults: tuple[ImageRuleFault, ...]
     answers: tuple[Int, ...]
+
+    @property
+    def accesses(self) -> tuple[ImageRead | ImageWrite, ...]:
+        """The reads and then the writes, in their order."""
+        return (*self.reads, *self.writes)
 
 
 class _Trace:
@@ -82,8 +95,8 @@ class _Trace:
     current: _Trace | None = None
 
     def __init__(self) -> None:
-        self.reads: list[tuple[Int, int]] = []
-        self.writes: list[Write] = []
+        self.reads: list[ImageRead] = []
+        self.writes: list[ImageWrite] = []
         self.faults: list[ImageRuleFault] = []
 
 
@@ -93,20 +106,17 @@ def _open() -> _Trace:
     return _Trace.current
 
 
-def read_image(offset: Int | int, bits: int) -> Int:
-    """The number of so many bits at a byte offset of the image. The offset must lie within it, also where what is read plays no
-    part in the end."""
-    trace, offset = _open(), integer(offset)
-    for i, known in enumerate(trace.reads):
-        if known[0] is offset and known[1] == bits:
-            return variable(f"%read{i}", bits)
-    trace.reads.append((offset, bits))
-    return variable(f"%read{len(trace.reads) - 1}", bits)
+def read_image(offset: Int | int, bits: int, when: Bool | bool = TRUE) -> Int:
+    """The number of so many bits at a byte offset of the image, where the condition holds. Elsewhere it is zero, and nothing is
+    read; but the offset must lie within the image there, too."""
+    trace = _open()
+    trace.reads.append(ImageRead(truth(when), integer(offset), bits))
+    return select(when, variable(f"%read{len(trace.reads) - 1}", bits), 0)
 
 
 def write_image(offset: Int | int, bits: int, value: Int | int, when: Bool | bool = TRUE) -> None:
     """Store a number's low bits at a byte offset of the image, where the condition holds."""
-    _open().writes.append(Write(truth(when), integer(offset), bits, low_bits(value, bits)))
+    _open().writes.append(ImageWrite(truth(when), integer(offset), bits, low_bits(value, bits)))
 
 
 class _Refused(Exception):

@@ -42,7 +42,7 @@ def _terms_of(
     terms: list[Any] = []
     for image, sampler in _images(geometry):
         access = access_of(rule, image, sampler, operands)
-        terms += [*access.answers, *(w.value for w in access.writes), *(offset for offset, _ in access.reads)]
+        terms += [*access.answers, *(w.value for w in access.writes), *(r.offset for r in access.reads)]
     return tuple(terms)
 
 

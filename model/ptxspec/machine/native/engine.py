@@ -167,7 +167,7 @@ class NativeRun:
         }  # fmt: skip
         if program.flow.observed.counts:
             self.counters = counters(program)
-            more |= dict(zip(hosts.COUNTERS, self.counters, strict=True))
+            more |= dict(zip(hosts.COUNTERS, self.counters[: len(hosts.COUNTERS)], strict=True))
         if program.asynchronous is not None:
             from ptxspec.machine.in_flight import InFlight, address  # a page that few kernels need
 
