@@ -338,3 +338,12 @@ def test_registers_that_a_function_has_not_written(call: str, waits: str, seed: 
         ptxspec.load(HEAD + text).launch("k", block=1 if waits else 5, args=[out], engine=engine, seed=seed)
         results.append(out.tolist())
     assert results[0] == results[1] and len(set(results[0])) > 1
+
+
+def test_a_function_that_no_thread_comes_to() -> None:
+    text = (
+        entry("mov.u32 %r, 7; bra L; call f; L:")
+        + ".func f { .reg .b32 v; .reg .pred p; @p ret; add.u32 v, v, 1; ret; }"
+    )
+    for engine in ENGINES:
+        assert run(".func f;" + text, "k", 3, engine).tolist() == [7] * 3

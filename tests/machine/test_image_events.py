@@ -322,16 +322,16 @@ def test_unless_accesses_are_observed_nothing_is_noted(monkeypatch: pytest.Monke
     """The machine code for lookups says nothing of notes, and neither engine has room for them."""
     from ptxspec.machine import imaging
     from ptxspec.machine.native import image_loops
-    from ptxspec.terms.native import Library
+    from ptxspec.terms.native import CodeSource, Library
 
     texts: list[str] = []
 
-    class Kept(Library):
-        def __init__(self, text: str, *args: Any, **how: Any):
-            texts.append(text)
-            super().__init__(text, *args, **how)
+    class KeptLibrary(Library):
+        def __init__(self, source: CodeSource):
+            texts.append(source.text)
+            super().__init__(source)
 
-    monkeypatch.setattr(image_loops, "Library", Kept)
+    monkeypatch.setattr(image_loops, "Library", KeptLibrary)
     module, rows = ptxspec.load(look_up(f"tex.2d.v4.f32.f32 {D}, [t, {TWO}];")), words([0], [0])
     module.bind("t", ptxspec.Texture(real(2, 2, 1)))
 

@@ -13,7 +13,7 @@ import pytest
 
 from ptxspec.base import storage
 from ptxspec.terms import object_code
-from ptxspec.terms.native import QUICK, Library
+from ptxspec.terms.native import QUICK, CodeSource, Library
 
 TEXT = "define i64 @answer(i64 %more) {{\n  %r = add i64 %more, {}\n  ret i64 %r\n}}"
 
@@ -42,7 +42,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def answer(number: int, **how: Any) -> int:
-    library = Library(TEXT.format(number), set(), **how)
+    library = Library(CodeSource(TEXT.format(number), set(), **how))
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.address("answer"))(0)
 
 
@@ -130,8 +130,8 @@ from ptxspec.base import storage
 storage.kept = lambda name: pathlib.Path({str(private_path)!r}) / name
 from ptxspec.terms import object_code, native
 object_code.WORTH = 0.0
-native._optimized, plain = lambda *a: (print("made"), plain(*a))[1], native._optimized
-library = native.Library({TEXT.format(11)!r}, set())
+native.CodeSource.compiled, plain = lambda self: (print("made"), plain(self))[1], native.CodeSource.compiled
+library = native.Library(native.CodeSource({TEXT.format(11)!r}, set()))
 print(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.address("answer"))(0))
 """
     environment = {**os.environ, object_code.VARIABLE: "1"}
