@@ -14,6 +14,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import distribution
 import kernels
 import loading
 import lookups
@@ -86,6 +87,7 @@ def main() -> None:
     made = plots(found, ROOT / "docs" / "reference" if given.docs else given.folder)
     made += suite.plot(workloads, given.folder / "workloads.svg")
     print(*(path for path in (report, *made)), sep="\n")
+    distribution.main(["--json", str(given.folder / "distribution.json"), *(["--docs"] if given.docs else [])])
     startup.main(["--json", str(given.folder / "startup.json")])
     loading.main()
     lookups.main()

@@ -17,6 +17,7 @@ from ptxspec.language.check import check
 from ptxspec.language.diagnostics import Diagnostic, where
 from ptxspec.language.forms import registry
 from ptxspec.language.linking import link
+from ptxspec.terms import registries
 from ptxspec.terms.core import TermError
 from ptxspec.terms.registries import STATIC_RULES, static_rule
 from ptxspec.terms.static_rules import StaticRule
@@ -571,8 +572,7 @@ def test_the_assembler_states_the_same_rule(name: str, assembler: str) -> None:
 
 
 def test_a_sentence_names_facts_the_page_and_what_the_checker_adds(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("has_enough", "has_more"):
-        monkeypatch.delitem(STATIC_RULES, name, raising=False)
+    monkeypatch.setattr(registries, "STATIC_RULES", {})
 
     @static_rule("{who} has {given} of {LEAST[kind]}, since {version:.}; see {words:, }")
     def has_enough(kind: str, given: int, version: tuple[int, int]) -> bool:
@@ -580,9 +580,15 @@ def test_a_sentence_names_facts_the_page_and_what_the_checker_adds(monkeypatch: 
 
     assert has_enough("a", 3, (8, 1)) and not has_enough("b", 3, (8, 1))
     assert has_enough.message("b", 3, (8, 1), who="f", words=["x", "y"]) == "f has 3 of 4, since 8.1; see x, y"
+    assert has_enough.outline == "{who} has {given} of {LEAST[kind]}, since {version}; see {words}"
     with pytest.raises(TermError, match="has_enough is stated twice"):
         static_rule("another")(has_enough.holds)
-    monkeypatch.delitem(STATIC_RULES, "has_enough")
+
+    @static_rule("{{{most!r}}} of {MOST[0]:.}, {MOST[1]:, }")
+    def has_more(most: int) -> bool:
+        return True
+
+    assert has_more.message(3) == "{3} of 8.1, 4" and has_more.outline == "{{most}} of 8.1, 4"
 
 
-LEAST = {"a": 3, "b": 4}
+LEAST, MOST = {"a": 3, "b": 4}, ((8, 1), (4,))

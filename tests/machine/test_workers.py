@@ -13,6 +13,7 @@ from launching import kernel
 
 import ptxspec
 from ptxspec.machine import launch_plan, workers
+from ptxspec.machine.native import code
 
 #: seconds that nobody waits for, unless something is wrong, however busy the machine is
 PATIENCE = 120
@@ -53,6 +54,23 @@ def test_the_same_comes_out(count: int, used: list[int]) -> None:
 def test_no_update_is_lost(used: list[int]) -> None:
     out = spread(SUM, 4, grid=400)
     assert out[0] == 400 * 256 and used == [4]
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "warps"])
+def test_what_a_cta_has_alone_is_updated_without_a_race(
+    schedule: str, used: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its shared memory, which no other thread of the host touches: only the update of global memory is an atomic one there."""
+    source = kernel(
+        ".shared .u32 s; mov.u32 %r5, s; st.shared.u32 [%r5], 0; bar.sync 0; atom.shared.add.u32 %r4, [%r5], %r1; bar.sync 0;"
+        "ld.shared.u32 %r6, [%r5]; atom.global.add.u32 %r7, [%rd0], %r6;"
+    )
+    texts: list[str] = []
+    library = code.Library
+    monkeypatch.setattr(code, "Library", lambda text, *args, **how: texts.append(text) or library(text, *args, **how))
+    out = spread(source, 2, grid=400, schedule=schedule)
+    assert out[0] == 400 * 256 * (255 * 128) % 2**32 and used == [2]
+    assert sum(text.count(" cmpxchg ") for text in texts) == 1
 
 
 @pytest.mark.parametrize(

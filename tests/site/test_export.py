@@ -148,9 +148,22 @@ def test_things_have_anchors_of_their_own() -> None:
     found = exported("bfe")
     assert len(found["special_registers"]) > 80 and len(found["ambiguities"]) > 190
     assert {r["name"]: r["anchor"] for r in found["special_registers"]}["%tid"] == "sreg-tid"
-    for key in ("special_registers", "rules", "ambiguities"):
+    for key in ("special_registers", "rules", "static_rules", "ambiguities"):
         own = [(thing["page"], thing["anchor"]) for thing in found[key]]
         assert len(set(own)) == len(own) and all(anchor for _, anchor in own)
+
+
+def test_rules_have_their_sentences_and_lines() -> None:
+    """Those of programs that run and those of texts, with what a diagnostic fills in."""
+    found = exported("bfe")
+    assert len(found["rules"]) > 40 and len(found["static_rules"]) > 140
+    for key, marked in (("rules", "rule("), ("static_rules", "@static_rule(")):
+        for rule in found[key]:
+            lines = _text(rule["page"]).splitlines()[rule["line"] - 1 :]
+            assert marked in lines[0] and rule["name"] in "\n".join(lines[:6]), rule
+    sentences = {rule["name"]: rule["sentence"] for rule in found["static_rules"]}
+    assert sentences["is_an_alignment"] == "an alignment is a power of two, not {value}"
+    assert not {rule["name"] for rule in found["rules"]} & sentences.keys()
 
 
 def test_a_form_has_its_modifiers() -> None:

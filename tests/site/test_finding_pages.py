@@ -7,6 +7,7 @@ import functools
 import gzip
 import http.server
 import io
+import itertools
 import json
 import re
 import threading
@@ -29,7 +30,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from ptxspec.language import gaps
-from ptxspec.pages import anchors
+from ptxspec.pages import anchors, facts
 from ptxspec_workshop.site import cuda_names
 from ptxspec_workshop.site.export import isa
 from ptxspec_workshop.site.finding import forms_data, general_index, marks, search_data, sections, things
@@ -100,6 +101,44 @@ def test_searches_find_their_pages_first(tab: Any) -> None:
             slow.append(f"{query}: {took:.0f} ms")
     assert len(wanted) - len(wrong) >= allowed(len(wanted)), wrong
     assert not slow
+
+
+#: rules of programs that run and of texts, and pages that state such
+RULES = ("misaligned", "takes_unified", "is_an_alignment", "version_has", "has_handles_for")
+STATED = (
+    "spec/machine/memory",
+    "spec/variables/index",
+    "spec/variables/attributes",
+    "spec/variables/opaque-types",
+    "spec/matrices/tiles",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_found_by_its_sentence(tab: Any, name: str) -> None:
+    (rule,) = [t for t in things.things() if (t.kind, t.name) == ("rule", name)]
+    found = tab.evaluate("text => search.find(text).map((id) => search.result(id).address)", rule.about)
+    assert found[0] == rule.address, found[:3]
+
+
+def test_every_word_of_a_rule_s_sentence_leads_to_it() -> None:
+    """Of rules of programs that run and of texts; also where the sentence is too long to be shown."""
+    some = [r for r in search_data.records(ROOT, STATED) if r.kind == "rule"]
+    index, words = search_data.index(some), {}
+    for word, fields in zip(index["words"].split(" "), index["places"], strict=True):
+        numbers = (itertools.accumulate(number >> 3 for number in field) for field in fields if field)
+        words[word] = set(itertools.chain.from_iterable(numbers))
+    rows = {rule["name"]: rule for rule in (*facts.rules(), *facts.static_rules())}
+    for number, record in enumerate(some):
+        rule = rows[record.shown]
+        told = set(search_data.tokens(re.sub(r"\w*\{[^}]*\}\w*", " ", rule["sentence"]))) - search_data._EMPTY
+        assert told and all(number in words[word] for word in told), record
+        assert record.address == f"{rule['page'].removesuffix('.md')}.html#{rule['anchor']}"
+        assert "}}" not in record.about and ":." not in record.about
+    abouts = {r.shown: r.about for r in some}
+    assert abouts.keys() >= {"misaligned", "takes_unified"} and "{value}" in abouts["is_an_alignment"]
+    assert abouts["has_handles_for"] == "a module has at most 16777215 textures, samplers and surfaces"
+    assert any(len(r.about) < len(r.text) for r in some)
 
 
 def test_the_index_is_small() -> None:
@@ -208,7 +247,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of a few pages. It takes seconds; objects, anchors and the pages that nobody wrote can be seen in no other way."""
     folder = tmp_path_factory.mktemp("small")
     (folder / "index.md").write_text(
-        "# Front\n\n{ptx:insn}`bfe`, {ptx:sreg}`%tid`, {ptx:dir}`.maxntid`, {ptx:form}`bfe.s32`, {ptx:rule}`misaligned`,"
+        "# Front\n\n{ptx:insn}`bfe`, {ptx:sreg}`%tid`, {ptx:dir}`.maxntid`, {ptx:form}`bfe.s32`, {ptx:rule}`misaligned`, {ptx:rule}`lies_in_memory`,"
         " {ptx:type}`.u32`, {ptx:insn}`nothing`\n"
     )
     for page in SMALL:
@@ -270,6 +309,7 @@ def test_roles_lead_to_things(small: Path) -> None:
         "directives/index.html#dir-maxntid",
         "integer/bfe.html#bfe.s32-d-a-b-c",
         "machine/memory.html#rule-misaligned",
+        "types/index.html#rule-lies_in_memory",
         "types/index.html#type-u32",
     ):
         assert f'{target}"' in front, target

@@ -16,7 +16,8 @@ from ptxspec.pages.anchors import entry_anchor, page_address, register_anchor, r
 from ptxspec.pages.prose import row_about, sentence_about, title_and_summary, without_links
 from ptxspec.pages.register import REGISTER, Entry, entries
 from ptxspec.pages.values import target, version
-from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, SYSTEM_FUNCTIONS
+from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, STATIC_RULES, SYSTEM_FUNCTIONS, Rule
+from ptxspec.terms.static_rules import StaticRule
 from ptxspec.terms.types import TYPES
 
 #: how an entry of the register says which edition of the manual raises its question, and which settles it or leaves it open
@@ -136,16 +137,23 @@ def system_functions() -> list[dict[str, Any]]:
 def rules() -> list[dict[str, Any]]:
     """The rules that a running program must keep."""
     _ = registry().pages  # all are loaded then
-    return [
-        {
-            "name": rule.name,
-            "sentence": rule.sentence,
-            "page": page_name(rule.path),
-            "line": rule.line,
-            "anchor": rule_anchor(rule.name),
-        }
-        for rule in sorted(RULES.values())
-    ]
+    return [_rule(rule) for rule in sorted(RULES.values())]
+
+
+def static_rules() -> list[dict[str, Any]]:
+    """The rules that a text must keep before it runs."""
+    _ = registry().pages
+    return [_rule(STATIC_RULES[name]) for name in sorted(STATIC_RULES)]
+
+
+def _rule(rule: Rule | StaticRule[*tuple[Any, ...]]) -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "sentence": rule.sentence,
+        "page": page_name(rule.path),
+        "line": rule.line,
+        "anchor": rule_anchor(rule.name),
+    }
 
 
 def ambiguities() -> list[dict[str, Any]]:

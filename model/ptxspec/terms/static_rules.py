@@ -23,6 +23,20 @@ class StaticRule(Generic[*Facts]):
         self._page: dict[str, Any] = holds.__globals__
         self.__doc__ = holds.__doc__
 
+    @property
+    def outline(self) -> str:
+        """The sentence about no facts: filled in are the page's constants; facts, and what depends on them, have their names."""
+        parts = _FILLING.parse(self.sentence)
+        return "".join(
+            text if field is None else text + self._constant_or_name(field, format or "")
+            for text, field, format, _ in parts
+        )
+
+    def _constant_or_name(self, field: str, format: str) -> str:
+        if all(name.isupper() or name.isdecimal() for name in re.findall(r"\w+", field)):
+            return _FILLING.vformat(f"{{{field}:{format}}}", (), self._page)
+        return f"{{{field}}}"
+
     def __call__(self, *facts: *Facts) -> bool:
         return self.holds(*facts)
 

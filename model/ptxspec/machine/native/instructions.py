@@ -153,7 +153,8 @@ class EffectEmitter:
                 assert self.operations is not None
                 self.operations.advance(effect, env)
                 return []
-            case Update() if self.text.layout.spread:
+            case Update() if self.text.layout.spread and effect.space not in contracts.state_spaces.in_parts():
+                # what has a part for each CTA is touched by one thread of the host alone: a cluster's CTAs are in one batch
                 self._update_alone(effect, self.accesses.access(op, lowering, index), env, index)
                 return self.operands.results(op, Lowering(self.text.emitter, env))
             case Load() | Update():

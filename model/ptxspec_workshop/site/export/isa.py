@@ -14,7 +14,7 @@ from ptxspec_workshop.site.export import evidence, forms
 
 #: of the format: the first number changes where something that was there is gone or means something else, the second where
 #: something is added; whoever reads it accepts any second number, and fields that they do not know
-VERSION = "3.0"
+VERSION = "3.1"
 
 #: the entries of the register of ambiguities by name
 Register = dict[str, Entry]
@@ -44,6 +44,7 @@ def exported(
         "special_registers": facts.special_registers(),
         "system_functions": facts.system_functions(),
         "rules": facts.rules(),
+        "static_rules": facts.static_rules(),
         "ambiguities": facts.ambiguities(),
         "pages": facts.documents(),
         "opcodes": [opcode(name, register) for name in wanted],

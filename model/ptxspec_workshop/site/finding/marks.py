@@ -15,7 +15,7 @@ from ptxspec.pages import anchors, facts
 from ptxspec.pages.prose import has_word
 from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
-from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS
+from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, STATIC_RULES
 from ptxspec_workshop.site import contents, pages
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def lines() -> dict[str, dict[int, list[str]]]:
     anchors_of: dict[str, dict[int, list[str]]] = {}
     stated = [(claim.path, claim.line, anchors.identity_anchor(claim.title)) for claim in load_all()]
     stated += [(rule.path, rule.line, anchors.rule_anchor(rule.name)) for rule in RULES.values()]
+    stated += [(static.path, static.line, anchors.rule_anchor(static.name)) for static in STATIC_RULES.values()]
     stated += [
         (register.path, register.line, anchors.register_anchor(register.name))
         for register in SPECIAL_REGISTERS.values()

@@ -109,7 +109,8 @@ def _things(documents: set[str]) -> list[SearchRecord]:
         if thing.kind in NAMED and (thing.docname in documents or thing.kind == "mod"):
             about = plain(thing.about)
             shown = about if len(about) <= MOST else about[:MOST].rpartition(" ")[0] + " …"
-            text = plain(texts[thing.name]) if thing.kind == "amb" else ""
+            rest = about if shown != about else ""
+            text = plain(texts[thing.name]) if thing.kind == "amb" else rest
             result.append(SearchRecord(thing.kind, thing.name, thing.address, shown, " ".join(_names(thing)), text))
     return result
 

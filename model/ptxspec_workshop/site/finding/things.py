@@ -20,6 +20,7 @@ from ptxspec.pages.anchors import form_anchor, identity_anchor, word_anchor
 from ptxspec.pages.prose import title_and_summary
 from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
+from ptxspec.terms.registries import STATIC_RULES
 from ptxspec_workshop.site import code_links, contents, cuda_names, pages, vocabulary_tables
 from ptxspec_workshop.site.finding import marks
 from ptxspec_workshop.site.finding.sections import plain
@@ -229,8 +230,11 @@ def _entries() -> Iterator[Thing]:
 
 
 def _rules() -> Iterator[Thing]:
-    for rule in facts.rules():
-        yield Thing("rule", rule["name"], rule["page"].removesuffix(".md"), rule["anchor"], rule["sentence"])
+    """The rules of programs that run, then those of texts."""
+    rows = [(rule, rule["sentence"]) for rule in facts.rules()]
+    rows += [(rule, STATIC_RULES[rule["name"]].outline) for rule in facts.static_rules()]
+    for rule, about in rows:
+        yield Thing("rule", rule["name"], rule["page"].removesuffix(".md"), rule["anchor"], about)
 
 
 def _words() -> Iterator[Thing]:
