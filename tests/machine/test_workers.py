@@ -67,7 +67,8 @@ def test_what_a_cta_has_alone_is_updated_without_a_race(
     )
     texts: list[str] = []
     library = code.Library
-    monkeypatch.setattr(code, "Library", lambda text, *args, **how: texts.append(text) or library(text, *args, **how))
+    monkeypatch.setattr(code, "Library", lambda source: texts.append(source.text) or library(source))
+    monkeypatch.setattr(code, "PATIENCE", 0.0)
     out = spread(source, 2, grid=400, schedule=schedule)
     assert out[0] == 400 * 256 * (255 * 128) % 2**32 and used == [2]
     assert sum(text.count(" cmpxchg ") for text in texts) == 1
