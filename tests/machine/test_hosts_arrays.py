@@ -26,7 +26,7 @@ from ptxspec.machine.native import code, image_loops
 from ptxspec.machine.native import engine as native
 from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD
 from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
-from ptxspec.terms.native import Library
+from ptxspec.terms.native import CodeSource
 
 HERE = Path(__file__).parent
 #: calls with recursion and results, memory of every space, barriers, warps, a stack whose pieces come and go, printed texts
@@ -202,13 +202,13 @@ def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pyt
     """Every load and store of the compiled text goes to a pointer that the seam made, or into the context."""
     texts: list[str] = []
 
-    class Kept(Library):
+    class KeptSource(CodeSource):
         def __init__(self, text: str, *args: Any, **how: Any):
             texts.append(text)
             super().__init__(text, *args, **how)
 
-    monkeypatch.setattr(code, "Library", Kept)
-    monkeypatch.setattr(image_loops, "Library", Kept)
+    monkeypatch.setattr(code, "CodeSource", KeptSource)
+    monkeypatch.setattr(image_loops, "CodeSource", KeptSource)
     imaging._compiled.clear()
     code.driver.cache_clear()
     launch(SOURCES[what])

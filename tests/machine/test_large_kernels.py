@@ -14,7 +14,7 @@ from ptxspec.base import storage
 from ptxspec.machine import flow
 from ptxspec.machine.native import MANY_BLOCKS, code, outlined
 from ptxspec.terms import object_code
-from ptxspec.terms.native import Library
+from ptxspec.terms.native import CodeSource
 
 
 def chain(blocks: int) -> str:
@@ -72,8 +72,8 @@ def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, priv
     monkeypatch.setattr(object_code, "WORTH", 0.0)
     monkeypatch.setenv(object_code.VARIABLE, "1")
     made: list[str] = []
-    plain = Library.__init__
-    monkeypatch.setattr(Library, "__init__", lambda own, text, *a, **k: made.append(text) or plain(own, text, *a, **k))
+    plain = CodeSource.__init__
+    monkeypatch.setattr(CodeSource, "__init__", lambda own, text, *a, **k: made.append(text) or plain(own, text, *a, **k))
     results, kept = [], []
     for _ in range(2):
         results.append(np.zeros(9, np.uint32))
@@ -99,9 +99,9 @@ def test_pieces_take_the_registers_they_have_to_do_with(monkeypatch: pytest.Monk
     monkeypatch.setattr(code, "LARGE", 0)
     monkeypatch.setattr(code, "PIECE", 400)
     lines = [0]
-    plain = Library.__init__
+    plain = CodeSource.__init__
     counted = lambda own, text, *a, **k: (lines.append(lines.pop() + text.count("\n")), plain(own, text, *a, **k))[1]  # noqa: E731
-    monkeypatch.setattr(Library, "__init__", counted)
+    monkeypatch.setattr(CodeSource, "__init__", counted)
     monkeypatch.setattr("ptxspec.spec.machine.limits.LONGEST_BLOCK", 32)
     found = []
     for count in (200, 800):

@@ -66,8 +66,10 @@ def test_what_a_cta_has_alone_is_updated_without_a_race(
         "ld.shared.u32 %r6, [%r5]; atom.global.add.u32 %r7, [%rd0], %r6;"
     )
     texts: list[str] = []
-    library = code.Library
-    monkeypatch.setattr(code, "Library", lambda source: texts.append(source.text) or library(source))
+    source_of = code.CodeSource
+    monkeypatch.setattr(
+        code, "CodeSource", lambda text, *args, **how: texts.append(text) or source_of(text, *args, **how)
+    )
     monkeypatch.setattr(code, "PATIENCE", 0.0)
     out = spread(source, 2, grid=400, schedule=schedule)
     assert out[0] == 400 * 256 * (255 * 128) % 2**32 and used == [2]
