@@ -76,16 +76,16 @@ def ask(gpu: ImageGpu, asked: Sequence[ImageCase]) -> Asked:
             done.refused[mnemonic(case)] = errors[text]
             continue
         try:
-            answers_of_levels = [gpu.answer(case, cubins[text][level]) for level in LEVELS]
+            plain, optimized = (gpu.answer(case, cubins[text][level]) for level in LEVELS)
         except GpuError as error:
             done.refused[case.name] = str(error)
             if gpu.is_lost():
                 print(f"no case after {case.name} could be asked", file=sys.stderr)
                 break
             continue
-        if not np.array_equal(*answers_of_levels):
+        if not np.array_equal(plain, optimized):
             done.levels_differ.append(case.name)
-        done.values[case.name] = answers_of_levels[1]
+        done.values[case.name] = optimized
     return done
 
 
@@ -125,7 +125,7 @@ def added(
 def main(name: str, *opcodes: str) -> int:
     folder, gpu = Path(name), ImageGpu()
     asked = ask(gpu, [case for case in cases() if not opcodes or image_answers.opcode_of(case) in opcodes])
-    facts = {
+    facts: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "device": gpu.name,
         "driver": gpu.driver,
