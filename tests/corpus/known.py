@@ -42,7 +42,7 @@ KNOWN = {
     "we refuse: # values for # elements": "AMB-206",
     "we refuse: .* needs a value of type .* here, not a floating-point constant": "AMB-207",
     "we refuse: exact bits of single precision stand alone": "AMB-207",
-    "we refuse: expected a statement, not '.target'": "AMB-208",
+    "we refuse: \\S+ is no option of .target": "AMB-208",
     "we refuse: \\S+ is no known target": "AMB-208",
     "we refuse: expected a target, not 'sm_#.address_size'": "AMB-208",
     "we refuse: expected ',' or ';', not '.[\\w#]+'": "AMB-209",

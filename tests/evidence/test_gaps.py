@@ -19,8 +19,9 @@ from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
 from ptxspec.evidence import assembler, ledger
 from ptxspec_workshop.ledger import computing
-from ptxspec_workshop.record import gaps, image_answers
-from ptxspec_workshop.record.families import FUNCTIONS
+from ptxspec_workshop.record import families, gaps, image_answers
+from ptxspec_workshop.record.check_recorded import check_recorded
+from ptxspec_workshop.record.families import FUNCTIONS, LATER_FUNCTIONS
 from ptxspec_workshop.site import evidence_section as shown
 
 #: a page of an instruction that no GPU was asked about: there is none
@@ -243,8 +244,30 @@ def test_the_digest_covers_every_file_that_a_row_is_computed_by() -> None:
     assert rooms >= {"terms", "machine", "compare", "record", "generate", "fuzzing"}
 
 
-def test_forms_without_a_kernel_can_be_asked() -> None:
-    """Nobody has to give a reason for a form before somebody writes a kernel for it: it is a gap."""
-    assert FUNCTIONS.read() is not None
+def test_forms_without_answers_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to give a reason for a form before a GPU is asked: it is a gap."""
+    monkeypatch.setattr(image_answers, "_facts", lambda: None)
     queries = [*ptxspec.forms("txq"), *ptxspec.forms("suq")]
     assert all(gaps.unasked(f) is None for f in queries)
+
+
+def test_what_an_h100_answered_later_closes_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that an H200 was not asked about are another family, with answers of their own; a form has those of one GPU."""
+    monkeypatch.setattr(families, "_answered_by_h200", lambda: frozenset(known["vectors"].values) - {"popc.b64 d, a;"})
+    known: Any = gaps.records()
+    popc = ptxspec.forms("popc")
+    assert [form for form in popc if LATER_FUNCTIONS.asks(form)] == [f for f in popc if str(f) == "popc.b64 d, a;"]
+    (case,) = LATER_FUNCTIONS.cases(popc)
+    values = {case.name: known["vectors"].values[case.name]}
+    LATER_FUNCTIONS.write(tmp_path, {"device": "an H100", "date": "2020-01-01", "profile": "hopper"}, values, [])
+    later = LATER_FUNCTIONS.read(tmp_path)
+    assert later is not None and LATER_FUNCTIONS.compare(popc, later) == (len(values[case.name]), [])
+    less = known["vectors"]._replace(values={k: v for k, v in known["vectors"].values.items() if k != case.name})
+    entries = [gaps.entry(form, {**known, "vectors": less, "later vectors": later}, set()) for form in popc]
+    assert sorted((e["device"] for e in entries if e), key=len)[0] == "an H100" and None not in entries
+    assert None in [gaps.entry(form, {**known, "vectors": less}, set()) for form in popc]
+    monkeypatch.setattr(LATER_FUNCTIONS, "read", lambda: later)
+    monkeypatch.setattr(FUNCTIONS, "read", lambda: less)
+    facts, (recorded,) = check_recorded(["popc"])
+    assert facts["later"] == {"device": "an H100", "date": "2020-01-01"} and recorded.answered == len(popc)
+    assert recorded.differing == {} and recorded.rows == 1024

@@ -13,7 +13,7 @@ from ptxspec.terms import integer, select, undefined
 from ptxspec.terms.core import variable
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import low_bits, maximum, minimum
-from ptxspec_workshop.generate.image_cases import SurfaceCase, TextureCase
+from ptxspec_workshop.generate.image_cases import QueryCase, SurfaceCase, TextureCase
 from ptxspec_workshop.mutation import by_oracles, by_tests, judging, sameness
 from ptxspec_workshop.mutation.by_parts import Parts
 from ptxspec_workshop.mutation.judging import KILLED, UNDECIDED, Judgement, PriorEvidence, judge
@@ -180,6 +180,8 @@ def test_kinds_of_lookups_take_turns() -> None:
            TextureCase("1d", "f32", 1)]  # fmt: skip
     found = list(by_oracles.in_turns(own))
     assert found == [own[0], own[1], own[4], own[3], own[2]] and list(by_oracles.in_turns([])) == []
+    queries = [QueryCase(s, own[i]) for s in ("suq.width.b32", "suq.depth.b32") for i in (0, 1, 2)]
+    assert list(by_oracles.in_turns(queries)) == [queries[i] for i in (0, 1, 3, 4, 2, 5)]
 
 
 def test_lookups_that_differ_without_a_mistake_are_not_asked() -> None:

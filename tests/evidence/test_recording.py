@@ -16,7 +16,15 @@ from ptxspec.evidence import assembler
 from ptxspec.language.forms import Form
 from ptxspec_workshop.record import __main__ as recording
 from ptxspec_workshop.record import families, machine_code, program_answers, program_recorder
-from ptxspec_workshop.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FAMILIES, FUNCTIONS, WARPS
+from ptxspec_workshop.record.families import (
+    AIMED_MATRICES,
+    CLUSTERS,
+    EFFECTS,
+    FAMILIES,
+    FUNCTIONS,
+    LATER_FUNCTIONS,
+    WARPS,
+)
 
 #: a form or some of each kind of kernel
 ASKED = [
@@ -65,7 +73,10 @@ def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> 
     launched = asked(tmp_path).launches
     every = (*FAMILIES.values(), AIMED_MATRICES)
     assert launched == 2 * sum(len(c.launches) for family in every for c in family.every())
+    assert LATER_FUNCTIONS.every() == [] and LATER_FUNCTIONS.read(tmp_path) is None
     for name, family in FAMILIES.items():
+        if family is LATER_FUNCTIONS:
+            continue
         kept, known = family.read(tmp_path), family.read()
         assert kept is not None and known is not None
         assert set(kept.values) == {c.name for c in family.every()} and len(kept.values) >= 3, name
@@ -99,6 +110,20 @@ def test_aimed_products_are_recorded_alone(asked: Any, tmp_path: Path) -> None:
     kept = AIMED_MATRICES.read(tmp_path)
     assert kept is not None and set(kept.values) == {case.name} and kept.facts["seed"] == AIMED_MATRICES.seed
     assert AIMED_MATRICES.compare([case], kept) == (len(kept.values[case.name]), [])
+
+
+def test_functions_that_no_h200_was_asked_about_are_recorded_alone(
+    asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lop3 = [form for form in ptxspec.forms("lop3") if len(form.meaning().results) == 2]
+    monkeypatch.setattr(families, "forms", lambda: [*chosen(), *lop3])
+    assert asked(tmp_path, "--later").launches == 2 * len(lop3) == 4
+    assert {p.name for p in tmp_path.iterdir()} == {"functions"}
+    kept = LATER_FUNCTIONS.read(tmp_path)
+    assert kept is not None and set(kept.values) == set(map(str, lop3)) and kept.facts["rows"] == 512
+    assert LATER_FUNCTIONS.compare(lop3, kept) == (1024, []) and kept.facts["differences"] == []
+    predicates = [kept.values[str(form)][:, 1] for form in lop3]
+    assert all(0 < rows.sum() < len(rows) for rows in predicates) and (predicates[0] != predicates[1]).any()
 
 
 def entries(family: families.KernelFamily, folder: Path) -> list[dict[str, Any]]:

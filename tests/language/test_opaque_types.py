@@ -134,3 +134,26 @@ def test_refused(name: str, assembler: str) -> None:
         ptxspec.load(text)
     assert why in str(caught.value)
     assert assemble(text, "sm_90", "-O0") != []
+
+
+@pytest.mark.parametrize(("target", "factor"), [("sm_20", 1), ("sm_21", 1), ("sm_30", 2), ("sm_90", 2)])
+@pytest.mark.parametrize(("kind", "most"), [("texref", 128), ("samplerref", 16), ("surfref", 8)])
+def test_what_an_entry_may_name_by_target(kind: str, most: int, target: str, factor: int) -> None:
+    """AMB-212: from sm_30 on twice as many. The target at the end of the body counts."""
+    use = {
+        "texref": TEX + "[t{}, s, {{%f4, %f5}}];",
+        "samplerref": TEX + "[t, t{}, {{%f4, %f5}}];",
+        "surfref": "suld.b.1d.b32.trap %r0, [t{}, {{%r4}}];",
+    }[kind].replace("{%f0, %f1, %f2, %f3}", "{{%f0, %f1, %f2, %f3}}")
+    other = {"texref": ".global .samplerref s; ", "samplerref": ".global .texref t; ", "surfref": ""}[kind]
+    for count in (most * factor, most * factor + 1):
+        body = "".join(use.format(i) for i in range(count))
+        for head, more in ((target, ""), ("sm_90", f".target {target} ")):
+            apart = APART.replace("sm_90", head)
+            text = module(f"{other}.global .{kind} t<{count}>; ", body + more, head=apart)
+            if count == most * factor:
+                ptxspec.load(text)
+                continue
+            what = rf"{count} variables of type .{kind}; an entry for {target} uses at most {most * factor}"
+            with pytest.raises(ptxspec.PtxError, match=what):
+                ptxspec.load(text)

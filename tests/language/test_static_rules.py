@@ -334,6 +334,9 @@ CASES: dict[str, tuple[Text, Text]] = {
         )
         for count in (257, 256)
     ),
+    "keeps_the_texture_mode": tuple(
+        k(f".target sm_80, texmode_{mode}", target="sm_90, texmode_independent") for mode in ("unified", "independent")
+    ),
     "has_opaque_types": (
         module(".global .texref t;", **EARLY),
         module(".global .texref t;", version="1.5", target="sm_10", size=""),

@@ -160,18 +160,23 @@ def state(name: str) -> Callable[[Any], Any]:
 
 CASES = {
     "where frames lie": Case(
-        "functions.index", "frame_of_call", lambda right: lambda *given: right(*given) + 16, calling(3)
+        "functions.index", "frame_of_call", lambda right: lambda *given: right(*given) - 16, calling(3)
     ),
     "room for frames": Case(
-        "functions.index", "has_room", lambda right: lambda end, used, local: right(end + 16, used, local), CHAIN
+        "functions.index", "has_room", lambda right: lambda begin, end, *more: right(begin, end + 16, *more), CHAIN
     ),
     "what calls put by": Case("functions.index", "kept", lambda right: lambda sizes: 8 * right(sizes), calling(1000)),
     "which registers calls put by": Case("functions.index", "put_by", lambda right: lambda *given: set(), SUM),
     "between pieces": Case("functions.index", "extended", state("ALIVE"), BETWEEN),
     "after they were given back": Case("functions.index", "released", state("NEVER"), GIVEN_BACK),
     "where a stack ends": Case(
-        "functions.index", "may_end", lambda right: lambda to, least, most: right(to, least + 1, most), GIVEN_BACK
+        "functions.index", "may_end", lambda right: lambda to, end, begins: right(to, end, begins - 1), GIVEN_BACK
     ),
+    "which ends are saved": Case("functions.index", "saved", state("NEVER"), GIVEN_BACK),
+    "what tells of a saved end": Case(
+        "functions.index", "was_saved", lambda right: lambda below: right(below + 1), GIVEN_BACK
+    ),
+    "how low a stack comes": Case("functions.index", "least_end", lambda right: lambda entry: entry + 65_536, BETWEEN),
     "when a turn ends": Case(
         "machine.schedule",
         "ends_turn",

@@ -104,9 +104,60 @@ def test_indirect_calls() -> None:
     assert threads(body, 5, RECURSION) == [1001 * t * (t + 1) // 2 + 5 for t in range(5)]
 
 
+def addresses(body: str, count: int, **how: Any) -> list[int]:
+    """What a thread leaves in the first registers from %rd2 on."""
+    stores = " ".join(f"st.global.u64 [%rd1+{8 * i}], %rd{2 + i};" for i in range(count))
+    return both(kernel(f"{body} {stores}"), [np.zeros(count, np.uint64)], block=1, **how)[0].tolist()
+
+
+def test_the_stack_grows_towards_lower_addresses() -> None:
+    """AMB-191: a piece lies below the one before, and its address is the stack's end then."""
+    first, second, third = addresses("alloca.u64 %rd2, 20; alloca.u64 %rd3, 100, 64; stacksave.u64 %rd4;", 3)
+    assert 0 < second <= first - 100 and third == second and second % 64 == 0
+    before, inside, after = addresses(
+        "alloca.u64 %rd2, 8; stacksave.u64 %rd9; alloca.u64 %rd3, 8; stackrestore.u64 %rd9; stacksave.u64 %rd4;", 3
+    )
+    assert inside < before == after
+
+
+def test_frames_of_calls_lie_lower_too() -> None:
+    """What a called function has lies below what its callers have, at any depth."""
+    module = """
+.func (.reg .u64 least) down(.reg .u32 n) {
+  .local .align 8 .b8 own[24]; .reg .u64 p, q, r; .reg .u32 m; .reg .pred more, lower;
+  mov.u64 p, own; alloca.u64 q, 8; setp.lt.u64 lower, q, p; selp.b64 least, q, 0, lower;
+  setp.eq.u32 more, n, 0; @more bra E; sub.u32 m, n, 1; call (r), down, (m); setp.lt.u64 lower, r, q; selp.b64 least, r, 0, lower;
+E: ret; }
+"""
+    body = "alloca.u64 %rd2, 8; call (%rd3), down, (3); setp.lt.u64 %p0, %rd3, %rd2; setp.ne.and.u64 %p0, %rd3, 0, %p0; selp.b32 %r4, 1, 0, %p0; st.global.u32 [%rd1], %r4;"
+    assert threads(body, 3, module) == [1, 1, 1]
+
+
+def test_a_saved_end_serves_as_often_as_the_stack_comes_back_to_it() -> None:
+    """In a loop, in nested pieces, through other registers, and after calls that have stacks of their own."""
+    body = """
+    stacksave.u64 %rd2; mov.u32 %r4, 0;
+L:  stacksave.u32 %r5; alloca.u64 %rd3, 600; st.local.u32 [%rd3], %r4; stacksave.u64 %rd4; alloca.u64 %rd5, 600; call (%rd6), reserves;
+    stackrestore.u64 %rd4; stackrestore.u64 %rd4; ld.local.u32 %r6, [%rd3]; add.u64 %rd7, %rd2, 5; sub.u64 %rd7, %rd7, 5;
+    stackrestore.u64 %rd7; stackrestore.u32 %r5; add.u32 %r4, %r4, 1; setp.lt.u32 %p0, %r4, 500; @%p0 bra L;
+    add.u32 %r6, %r6, %r0; st.global.u32 [%rd1], %r6;
+"""
+    assert threads(body, 3, KEEPS) == [499, 500, 501]
+
+
+def test_guarded_saves_and_what_other_threads_save() -> None:
+    """Only the end of a thread that has saved it is an operand for it."""
+    body = "and.b32 %r4, %r0, 1; setp.eq.u32 %p0, %r4, 0; alloca.u64 %rd2, 8; @%p0 stacksave.u64 %rd2; alloca.u64 %rd3, 8; COME stackrestore.u64 %rd2; st.global.u32 [%rd1], %r0;"
+    assert threads(body.replace("COME", "@%p0"), 6) == list(range(6))
+    found = fault(kernel(body.replace("COME", "")), [np.zeros(6, np.uint32)], block=6)
+    assert found.rule == "release" and "no end that stacksave has returned" in found.note
+
+
 KEEPS = """
 .func (.reg .u64 p) keeps() { .local .align 8 .b8 own[32]; mov.u64 p, own; ret; }
 .func (.reg .u64 p) reserves() { alloca.u64 p, 64; ret; }
+.func (.reg .u64 p) saves() { .reg .u64 q; alloca.u64 q, 64; stacksave.u64 p; ret; }
+.func restores(.reg .u64 p) { stackrestore.u64 p; ret; }
 """
 
 
@@ -123,6 +174,15 @@ KEEPS = """
         ("alloca.u64 %rd2, 8; add.u64 %rd2, %rd2, 9; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
         ("mov.u64 %rd2, 0; alloca.u64 %rd3, 8; sub.u64 %rd2, %rd2, 8; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
         (".local .b32 a; alloca.u64 %rd3, 8; mov.u64 %rd2, a; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("alloca.u64 %rd2, 8; alloca.u64 %rd3, 8; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("alloca.u64 %rd2, 8; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("stacksave.u64 %rd2; alloca.u64 %rd3, 8; add.u64 %rd3, %rd3, 8; stackrestore.u64 %rd3;", "release", "stackrestore.u64"),
+        ("stacksave.u64 %rd2; add.u64 %rd2, %rd2, 1; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("stacksave.u64 %rd2; alloca.u64 %rd3, 8; stacksave.u64 %rd4; stackrestore.u64 %rd2; stackrestore.u64 %rd4;", "release", "stackrestore.u64"),
+        ("stacksave.u64 %rd2; alloca.u64 %rd3, 8; stacksave.u64 %rd4; stackrestore.u64 %rd2; alloca.u64 %rd3, 8; stackrestore.u64 %rd4;", "release", "stackrestore.u64"),
+        ("stacksave.u64 %rd2; call restores, (%rd2);", "release", "stackrestore.u64"),
+        ("call (%rd2), saves; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("call (%rd2), saves; alloca.u64 %rd3, 800; call (%rd4), reserves; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
         ("call (%rd2), keeps; alloca.u64 %rd3, 0; ld.local.u64 %rd3, [%rd2];", "use after end", "ld.local.u64"),
         ("call (%rd2), reserves; ld.local.u64 %rd3, [%rd2];", "use after end", "ld.local.u64"),
         ("alloca.u64 %rd2, 8; cvta.local.u64 %rd2, %rd2; ld.u64 %rd3, [%rd2+8];", "out of bounds", "ld.u64"),
@@ -299,4 +359,4 @@ def test_a_kernel_that_takes_no_addresses_has_no_gaps() -> None:
         module=OTHERS + ".func leaks() { .local .u32 l; .reg .b64 a; mov.u64 a, l; ret; }",
     )
     sizes = [linked(ptxspec.load(text).checked, "k").sizes["local"] for text in (source, kept)]
-    assert sizes == [16, 32]
+    assert sizes == [16, 48]  # two gaps of 16 bytes

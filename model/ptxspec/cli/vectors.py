@@ -149,8 +149,10 @@ def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> int:
         say(f"{form}  {count} rows differ", fg="red")
         if show:
             say(f"  {first}")
+    asked = [facts, facts["later"]] if "later" in facts else [facts]
+    who = " and ".join(f"{f.get('device', 'a GPU')}, {f.get('date', 'no date')}" for f in asked)
     say(
-        f"{facts.get('device', 'a GPU')}, {facts.get('date', 'no date')}: {answered:,} forms, {rows:,} rows; "
+        f"{who}: {answered:,} forms, {rows:,} rows; "
         f"{len(differing)} forms differ; {unanswered:,} forms were not answered"
     )
     return status

@@ -53,6 +53,8 @@ class Bodies:
         """A checked entry or function. All names of a function end in its own, so that they can stand beside others'."""
         context = self.context
         symbol = context.symbols[function.name]
+        if context.changes:  # the body that was checked before may be of another target
+            self.instructions.known.forget()
         kernel = Kernel(symbol, None if function.is_entry else context.signatures[symbol])
         kernel.performance = function.performance
         self._heading(function)
@@ -70,9 +72,9 @@ class Bodies:
                 break
         self._statements(_Body(kernel, function, names, suffix))
         self._place_open(kernel)
-        self.opaque.count_handles(function.position, kernel.places)
+        self.opaque.count_handles(function.position, kernel.places, context.target_at(function.end))
         at_the_end = contracts.functions.AT_THE_END
-        plan = self.instructions.plan(at_the_end, ())
+        plan = self.instructions.plan(at_the_end, (), function.end)
         if isinstance(plan, Plan):
             kernel.code.append(Op(plan, (), None, function.position))
         elif isinstance(plan, Misfit) and not context.complaints.count:  # a target that is none has been complained of
@@ -134,6 +136,8 @@ class Bodies:
             elif isinstance(item, tree.Variable):
                 self._variable(item, body)
                 body.known[-1].declared()
+            elif isinstance(item, tree.ArchitectureTarget):  # see preamble.py
+                self.instructions.known.forget()
             else:
                 assert isinstance(item, tree.Pragma)  # for compilers: no result depends on it
 

@@ -44,7 +44,7 @@ class EntryParameters:
         place = Place(parameter.name, "param", offset, size, align, element=element)
         kernel.sizes["param"] = offset + size
         page = contracts.memory_rules
-        most = page.most_parameters(self.context.version, self.context.target)
+        most = page.most_parameters(self.context.version, self.context.target_at(parameter.position))
         if not self.context.require(page.parameters_have_room, parameter.position, kernel.sizes["param"], most):
             return False
         kernel.parameters.append(place)

@@ -64,7 +64,7 @@ class Instructions:
             operands.append(resolved)
             shape.append(kind)
         key = (mnemonic, *shape)
-        plan = of_shape = self.plan(mnemonic, tuple(shape))
+        plan = of_shape = self.plan(mnemonic, tuple(shape), item.position)
         if isinstance(plan, Missing):
             kernel.gaps.append(GapOccurrence(plan, item.position))
             return None
@@ -116,7 +116,7 @@ class Instructions:
         if not any(elements):
             return plan
         shape[:] = [kinds.one_of_each(kinds.MemoryKind, k) if e else k for e, k in zip(elements, shape, strict=True)]
-        other = self.plan(mnemonic, tuple(shape))
+        other = self.plan(mnemonic, tuple(shape), item.position)
         if isinstance(other, Plan) and isinstance(other.meaning.effect, effects.Load | effects.Store):
             operands[:] = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
             return other
@@ -188,11 +188,11 @@ class Instructions:
                 space, words[i] = closer, plain
         return ".".join(words), space
 
-    def plan(self, mnemonic: str, shape: tuple[Kind, ...]) -> Plan | Misfit | Missing:
-        """The plan for an instruction of this shape, or why there is none."""
+    def plan(self, mnemonic: str, shape: tuple[Kind, ...], position: int) -> Plan | Misfit | Missing:
+        """The plan for an instruction of this shape at a position, or why there is none."""
         context = self.context
         opcode = context.table.get(mnemonic.split(".")[0])
-        return known_form(opcode, mnemonic, shape, context.epoch)
+        return known_form(opcode, mnemonic, shape, context.epoch_at(position))
 
 
 def _memory(element: Any) -> tree.Address:

@@ -47,6 +47,11 @@ class KnownPlans(dict[tuple[str | Kind, ...], Plan]):
         elif not names_variable:
             self[(mnemonic, *shape)] = plan
 
+    def forget(self) -> None:
+        """What follows is of another target."""
+        self.clear()
+        self.checked.clear()
+
 
 class KnownInstructions(dict[int, Kind]):
     """Finds the forms of instructions of one scope whose shape is known. As a dictionary it has the kinds of operands by their

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 
 from ptxspec import contracts
 from ptxspec.language import tree
@@ -57,8 +58,13 @@ class Context:
         #: the names of sections and of the labels in them
         self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}
         self.version = module.version
-        self.target = target_number(module.target[0])
-        self.epoch = Epoch(module.version, self.target, features(module.target[0]))
+        #: what the last target at the head allows
+        self.epoch = self.epoch_of(module.targets[-1])
+        self.target = self.epoch.target
+        #: what is allowed from later positions on
+        self.changes = [(target.position, self.epoch_of(target)) for target in module.further_targets]
+        #: of the targets at the head
+        self.options = tuple(option for target in module.targets for option in target.names[1:])
         directives = contracts.directives
         #: what it says of the bits of its addresses
         self.address_size_said = None if module.address_size_position is None else module.address_size
@@ -74,6 +80,22 @@ class Context:
     def require(self, rule: StaticRule[*Facts], position: int, *facts: *Facts, **fields: object) -> bool:
         """Whether facts keep a rule of a page; complains if not. See Complaints.require."""
         return self.complaints.require(rule, position, *facts, **fields)
+
+    def epoch_of(self, target: tree.ArchitectureTarget) -> Epoch:
+        """What a target allows in this module."""
+        name = target.names[0]
+        return Epoch(self.version, target_number(name), features(name))
+
+    def epoch_at(self, position: int) -> Epoch:
+        """What is allowed at a place behind the module's head."""
+        if not self.changes:
+            return self.epoch
+        number = bisect(self.changes, position, key=lambda change: change[0])
+        return self.changes[number - 1][1] if number else self.epoch
+
+    def target_at(self, position: int) -> int:
+        """The number of the target that counts at a place."""
+        return self.epoch_at(position).target
 
     @property
     def address_size(self) -> int:
@@ -93,7 +115,7 @@ class Context:
         """Complain of a directive that is newer than the module's version or target."""
         page = contracts.directives
         self.require(page.version_has, position, directive, self.version)
-        self.require(page.target_has, position, directive, self.target)
+        self.require(page.target_has, position, directive, self.target_at(position))
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
@@ -125,7 +147,7 @@ class Context:
             return TYPES["b32"]
         types = contracts.types
         if self.require(types.version_has_type, position, name, self.version):
-            self.require(types.target_has_type, position, name, self.target)
+            self.require(types.target_has_type, position, name, self.target_at(position))
         return type
 
     def fits_vector(self, type: Type, length: int, position: int) -> bool:

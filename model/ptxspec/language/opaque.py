@@ -39,7 +39,7 @@ class OpaqueVariables:
     @property
     def independent(self) -> bool:
         """Whether the module keeps samplers apart from textures."""
-        return "texmode_independent" in self.context.module.target
+        return bool(contracts.directives.is_independent(self.context.options))
 
     def is_opaque(self, type: str, space: str = "") -> bool:
         return space == "tex" or type in contracts.opaque_types.FIELDS
@@ -144,7 +144,8 @@ class OpaqueVariables:
 
     def handles_in_registers(self, item: tree.Instruction, of_sampler: bool) -> bool:
         """Whether a register of the module may hold a handle, of a sampler or beside one; complains if not."""
-        page, at, now, require = contracts.opaque_types, item.position, self.context.epoch, self.context.require
+        page, at, require = contracts.opaque_types, item.position, self.context.require
+        now = self.context.epoch_at(at)
         if not require(page.has_handles_in_registers, at, now.version, now.target, mnemonic=item.mnemonic):
             return False
         rule = page.has_handles_of_samplers_in_registers
@@ -158,12 +159,15 @@ class OpaqueVariables:
             rule, item.position, independent, self.context.version, mnemonic=item.mnemonic
         )
 
-    def count_handles(self, position: int, used: dict[str, Place]) -> None:
-        """Complain of an entry that names too many."""
+    def count_handles(self, position: int, used: dict[str, Place], target: int) -> None:
+        """Complain of an entry that names too many for a target."""
         page = contracts.opaque_types
         for type in page.MOST:
-            count = sum(1 for place in used.values() if place.opaque.split()[:1] == [type])
-            self.context.require(page.may_name_so_many, position, type, count)
+            count, most = (
+                sum(1 for place in used.values() if place.opaque.split()[:1] == [type]),
+                page.most_of(type, target),
+            )
+            self.context.require(page.may_name_so_many, position, type, count, target, most=most)
 
 
 def _operands(parts: tuple[Read | Written | Grouped, ...], operands: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -118,7 +118,7 @@ class OperandResolver:
             origin = special_origin(text)
             if self.context.version < origin.since:
                 raise Unresolved(f"{text} needs PTX ISA {origin.since[0]}.{origin.since[1]}")
-            if self.context.target < origin.target:
+            if self.context.target_at(self.at) < origin.target:
                 raise Unresolved(f"{text} needs target sm_{origin.target}")
             return operand, kinds.one_of_each(kinds.SpecialKind, special, origin.also)
         vector = names.vector(text)

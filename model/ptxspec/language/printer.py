@@ -44,7 +44,7 @@ def indented(line: PrintedLine) -> str:
 def lines_of(module: tree.ModuleTree) -> list[PrintedLine]:
     """The lines of a module, in the order of their positions."""
     lines = [PrintedLine(module.version_position, 0, f".version {module.version[0]}.{module.version[1]}")]
-    lines.append(PrintedLine(module.target_position, 0, f".target {', '.join(module.target)}"))
+    lines += [PrintedLine(target.position, 0, _target(target)) for target in module.targets]
     if module.address_size_position is not None or module.address_size != 32:
         lines.append(PrintedLine(module.address_size_position, 0, f".address_size {module.address_size}"))
     members = [*module.variables, *module.functions, *module.directives]
@@ -140,6 +140,8 @@ def _body(body: Iterable[Any]) -> Iterable[PrintedLine]:
                 yield PrintedLine(item.position, depth, _pragma(item))
             case tree.Location():
                 yield PrintedLine(item.position, depth, _location(item))
+            case tree.ArchitectureTarget():
+                yield PrintedLine(item.position, depth, _target(item))
             case _:
                 raise AssertionError(item)
 
@@ -151,6 +153,10 @@ def _directive(word: str, numbers: tuple[int, ...]) -> str:
 def _pragma(pragma: tree.Pragma) -> str:
     texts = ", ".join('"' + text + '"' for text in pragma.texts)
     return f".pragma {texts};"
+
+
+def _target(target: tree.ArchitectureTarget) -> str:
+    return f".target {', '.join(target.names)}"
 
 
 def _location(location: tree.Location) -> str:

@@ -284,7 +284,15 @@ class Alias(NamedTuple):
     position: int
 
 
-Statement = Instruction | Label | ScopeBrace | Variable | Targets | Prototype | Pragma | Location
+class ArchitectureTarget(NamedTuple):
+    """`.target`: an architecture and options, and where each of these names stands."""
+
+    names: tuple[str, ...]
+    name_positions: tuple[int, ...]
+    position: int
+
+
+Statement = Instruction | Label | ScopeBrace | Variable | Targets | Prototype | Pragma | Location | ArchitectureTarget
 Directive = File | Section | Pragma | Alias
 
 
@@ -308,18 +316,19 @@ class Function(NamedTuple):
 
 class ModuleTree(NamedTuple):
     version: tuple[int, int]
-    target: tuple[str, ...]
+    targets: tuple[ArchitectureTarget, ...]
+    """those at the head, of which there is one at least"""
     address_size: int
     variables: tuple[Variable, ...]
     functions: tuple[Function, ...]
-    target_position: int
     version_position: int
-    option_positions: tuple[int, ...]
     address_size_position: int | None
     uses: tuple[tuple[str, int], ...] = ()
     """what only some versions of PTX have, each with where it stands"""
     directives: tuple[Directive, ...] = ()
     """those of the module that declare neither a variable nor a function"""
+    further_targets: tuple[ArchitectureTarget, ...] = ()
+    """those in bodies, in the order of the text"""
 
 
 def type_of(item: Any) -> type:
@@ -337,7 +346,7 @@ def placeless(item: Any) -> Any:
         for name, value in zip(item._fields, item, strict=True):
             if name == "end" or (name.endswith("position") and value is not None):
                 fields[name] = 0
-            elif name == "option_positions":
+            elif name == "name_positions":
                 fields[name] = (0,) * len(value)
             elif name == "uses":
                 fields[name] = tuple(sorted((what, 0) for what, _ in value))

@@ -18,8 +18,7 @@ from ptxspec.terms.types import TYPES
 #: where a thread keeps the address of its frame in local memory, how much of its stack is in use, and the address of the function
 #: that it returned from last: no identifiers
 FRAME, DEPTH, RETURNED = "@frame", "@depth", "@returned"
-#: where it keeps, if pieces of its local memory come and go, where they begin in this activation of a function, and where
-#: they end
+#: where it keeps, if its stack moves, where the stack ended when this activation of a function began, and where it ends
 BEGINS, ENDS = "@begins", "@ends"
 #: all of these
 KEPT = (FRAME, DEPTH, RETURNED, BEGINS, ENDS)
@@ -87,6 +86,11 @@ def takes_own_address(function: Kernel, op: Op) -> bool:
 def stack_moves(kernel: Kernel) -> bool:
     """Whether pieces of a thread's local memory come and go."""
     return ENDS in kernel.registers
+
+
+def entry_size(kernel: Kernel) -> int:
+    """The bytes of the entry's frame."""
+    return kernel.functions[kernel.name].frame_size
 
 
 def passed_beyond(kernel: Kernel, call: CallSite) -> int:

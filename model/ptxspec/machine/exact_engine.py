@@ -284,7 +284,7 @@ class ExactRun:
         threads = self.machine.resident_threads
         fresh = {name: False if type.kind == "pred" else 0 for name, type in self.program.kernel.registers.items()}
         if self.moves:
-            fresh[BEGINS] = fresh[ENDS] = self.memory.first or 0
+            fresh[BEGINS] = fresh[ENDS] = self.memory.sizes[contracts.state_spaces.OF_FRAMES]
         self.registers: list[dict[str, Any]] = [dict(fresh) for _ in range(threads)]
         if self.memory.fresh is not None:
             self.fill(self.memory.fresh, self.machine.first * self.extents.threads)
@@ -655,11 +655,11 @@ class ExactRun:
         name, begins = call_target(self.program, op, block, to)
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1].used if stack else 0) + kept_bytes(self.program.kernel, saved)
-        callee = self.program.kernel.functions[name]
-        caller_size = self.program.kernel.functions[flow.function_of(index)].frame_size
-        frame = self.functions.frame_of_call(registers[FRAME], caller_size, registers.get(ENDS, 0), self.moves)
-        end = self.functions.end_of_frame(frame, callee.frame_size, passed_beyond(self.program.kernel, op.call))
-        check_room(self.program, used, end)
+        kernel, end = self.program.kernel, registers.get(ENDS, 0)
+        callee, caller_size = kernel.functions[name], kernel.functions[flow.function_of(index)].frame_size
+        size = self.functions.whole_frame(callee.frame_size, passed_beyond(kernel, op.call))
+        frame = self.functions.frame_of_call(registers[FRAME], caller_size, end, size, self.moves)
+        check_room(kernel, frame, frame + size, used, end)
         # of an array without a size, nothing may be passed
         count = min(len(op.call.arguments), len(op.call.signature.parameters))
         values = [self.passed(op, index, k, thread) for k in range(count)]
@@ -667,8 +667,8 @@ class ExactRun:
         for value, formal in zip(values, callee.signature.parameters, strict=False):
             self.receive(value, formal, frame, thread)
         if self.moves:
-            self.memory.extend(thread, registers[ENDS], frame, end - frame)
-            registers[BEGINS] = registers[ENDS] = end
+            self.memory.extend(thread, end, frame, size)
+            registers[BEGINS] = registers[ENDS] = frame
         stack.append(Activation(block.taken, saved, used, name, registers[FRAME]))
         registers[FRAME] = frame
         return begins
@@ -751,17 +751,17 @@ class ExactRun:
         match effect:
             case Reserve():
                 begin, size = self.values("reserve", (effect.begin, effect.size), env, thread)
-                check_room(self.program, 0, begin + size)
+                check_room(self.program.kernel, begin, begin + size, 0, end)
                 self.memory.extend(thread, end, begin, size)
                 self.set_local(thread, begin, bytes(size))
-                registers[ENDS] = begin + size
+                registers[ENDS] = begin
             case Release():
                 (to,) = self.values("release", (effect.end,), env, thread)
-                check_end(to, registers[BEGINS], end)
+                check_end(to, end, registers[BEGINS], self.memory.states_of_stack(thread))
                 self.memory.cut(thread, to, end)
                 registers[ENDS] = to
             case StackEnd():
-                pass
+                self.memory.save_end(thread, end)
             case _:
                 assert_never(effect)
 

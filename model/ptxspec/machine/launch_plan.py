@@ -11,7 +11,7 @@ from ptxspec.base import options
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.blocks import Blocks
-from ptxspec.machine.call_graph import stack_moves
+from ptxspec.machine.call_graph import entry_size, stack_moves
 from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun
@@ -144,8 +144,8 @@ class LaunchPlan:
             self._forget()
         if not self._memories:
             alive = None
-            if stack_moves(program.kernel):  # a stack begins with the frame of the entry, the first that there is
-                alive = contracts.functions.end_of_frame(0, self._kernel.frame_size, 0)
+            if stack_moves(program.kernel):  # what is there when a thread begins
+                alive = entry_size(program.kernel)
             self._memories = [
                 LaunchMemory(
                     launches.space,

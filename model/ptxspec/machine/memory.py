@@ -244,8 +244,17 @@ class LaunchMemory:
         self._mark(thread, contracts.functions.extended(end, begin, size))
 
     def cut(self, thread: int, to: int, end: int) -> None:
-        """Let a thread's stack, which ended at `end`, end earlier."""
+        """Let a thread's stack, which ended at `end`, end where it did before."""
         self._mark(thread, contracts.functions.released(to, end))
+
+    def save_end(self, thread: int, end: int) -> None:
+        """Note that the program has saved where a thread's stack ends."""
+        self._mark(thread, contracts.functions.saved(end))
+
+    def states_of_stack(self, thread: int) -> np.ndarray:
+        """Of each byte of a thread's local memory its state."""
+        apart = self.strides[contracts.state_spaces.OF_FRAMES]
+        return self.alive[thread * apart :][:apart]
 
     def _mark(self, thread: int, spans: Iterable[contracts.functions.Span[int]]) -> None:
         start = thread * self.strides[contracts.state_spaces.OF_FRAMES]

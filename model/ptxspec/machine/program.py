@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, assert_never
 
+import numpy as np
+
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.parser import statement
-from ptxspec.machine.call_graph import linked, stack_moves
+from ptxspec.machine.call_graph import entry_size, linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import UNOBSERVED, ObservedEvents
@@ -187,18 +189,30 @@ def call_target(program: KernelProgram, op: Op, block: Block, function: str | in
     raise Violation("call target", f"{function:#x} is the address of no function that this call may reach")
 
 
-def check_room(program: KernelProgram, stack: int, local: int) -> None:
-    """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
+def check_room(kernel: Kernel, begin: int, end: int, used: int, stack_end: int = 0) -> None:
+    """Raise Violation if a piece of a stack, which ends at `stack_end` if it moves, has no room in its thread's local memory, or
+    if calls have put by too many bytes."""
+    least, most = 0, kernel.sizes[contracts.state_spaces.OF_FRAMES]
+    if stack_moves(kernel):
+        least, most = contracts.functions.least_end(entry_size(kernel)), stack_end
+    if not contracts.functions.has_room(begin, end, used, least, most):
+        raise no_room(kernel)
+
+
+def no_room(kernel: Kernel) -> Violation:
+    """What a call or an allocation breaks for which there is no room."""
+    what = "the calls, and what is on the stack beside them," if stack_moves(kernel) else "the calls"
+    return Violation("stack", f"{what} need more than {contracts.functions.STACK} bytes")
+
+
+def check_end(to: int, end: int, begins: int, alive: np.ndarray) -> None:
+    """Raise Violation unless a stack that ends at `end` may be cut back to another end. `alive` has the states of the bytes of
+    local memory."""
     page = contracts.functions
-    if not page.has_room(local, stack, program.kernel.sizes[contracts.state_spaces.OF_FRAMES]):
-        what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
-        raise Violation("stack", f"{what} need more than {page.STACK} bytes")
-
-
-def check_end(end: int, least: int, most: int) -> None:
-    """Raise Violation unless the stack may be cut back to this end."""
-    if not contracts.functions.may_end(end, least, most):
-        raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
+    if not page.may_end(to, end, begins):
+        raise Violation("release", f"{to:#x} is no end that the stack had: they lie from {end:#x} to {begins:#x}")
+    if not page.was_saved(int(alive[to - 1])):
+        raise Violation("release", f"{to:#x} is no end that stacksave has returned")
 
 
 def may_spread(program: KernelProgram) -> bool:

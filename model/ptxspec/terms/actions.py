@@ -404,7 +404,7 @@ def leave(what: str) -> None:
 
 
 def stack_end() -> Int:
-    """The address in local memory at which what the thread's stack holds ends."""
+    """The address in local memory at which the thread's stack ends. It is noted that the program has saved it."""
     _note(StackEnd())
     return variable("%stack_end", 64)
 
@@ -418,7 +418,7 @@ def reserve(place: Callable[[Int], tuple[Int | int, Int | int]]) -> Int:
 
 
 def release(end: Int) -> None:
-    """Give back what the thread's stack holds from this address on."""
+    """Let the thread's stack end at this address again."""
     _note(Release(integer(end)))
 
 

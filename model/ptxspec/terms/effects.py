@@ -288,7 +288,7 @@ class ImageAccess:
 
 @dataclass(frozen=True)
 class StackEnd:
-    """Learn where what the thread's stack holds ends."""
+    """Save where the thread's stack ends."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ class Reserve:
 
 @dataclass(frozen=True)
 class Release:
-    """Give back what the thread's stack holds from an address on."""
+    """Let the thread's stack end where it ended before, and give back what came after."""
 
     end: Int
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.choices import awaited
 from ptxspec.evidence.compare.compiled_loops import run_native
 from ptxspec.evidence.kernels.cases import Case, unlike
@@ -58,10 +59,11 @@ def of_kernels(machine: CachedMachine, cases: Sequence[Case]) -> list[Expectatio
     return [Expectation(answers[c.name], partial(c.differs, answers[c.name])) for c in cases]
 
 
-def of_functions(profile: Profile, cases: Sequence[FunctionCase]) -> list[Expectation]:
+def of_functions(profile: Profile, cases: Sequence[FunctionCase], engine: Engine = "native") -> list[Expectation]:
     """What the definitions give for the cases' rows; where a profile leaves open an approximate result, a bound decides."""
     meanings = [c.meaning for c in cases]
-    wanted = expected([(c.form, m) for c, m in zip(cases, meanings, strict=True)], [c.table for c in cases], profile)
+    forms = [(c.form, meaning) for c, meaning in zip(cases, meanings, strict=True)]
+    wanted = expected(forms, [c.table for c in cases], profile, engine)
     return [
         Expectation(want, partial(wrong, meaning, case.table, want=want, profile=profile))
         for case, meaning, want in zip(cases, meanings, wanted, strict=True)
@@ -69,16 +71,35 @@ def of_functions(profile: Profile, cases: Sequence[FunctionCase]) -> list[Expect
 
 
 def expected(
-    cases: Sequence[tuple[Form, Meaning]], tables: Sequence[list[tuple[int, ...]]], profile: Profile
+    cases: Sequence[tuple[Form, Meaning]],
+    tables: Sequence[list[tuple[int, ...]]],
+    profile: Profile,
+    engine: Engine = "native",
 ) -> list[np.ndarray | None]:
     """For each form, its results over its rows (a column a result) under a profile; None where that leaves open an approximate
     result, so that a bound decides (see `wrong`)."""
     chosen = [i for i, (form, _) in enumerate(cases) if not awaited(form, profile)]
-    computed = run_native([cases[i][1] for i in chosen], [tables[i] for i in chosen], profile.term) if chosen else []
     tables_expected: list[np.ndarray | None] = [None] * len(cases)
+    if engine == "exact":
+        for i in chosen:
+            tables_expected[i] = _exact_results(cases[i][1], tables[i], profile)
+        return tables_expected
+    computed = run_native([cases[i][1] for i in chosen], [tables[i] for i in chosen], profile.term) if chosen else []
     for i, columns in zip(chosen, computed, strict=True):
         tables_expected[i] = np.concatenate([c.astype(np.uint64).reshape(len(c), -1) for c in columns], axis=1)
     return tables_expected
+
+
+def _exact_results(meaning: Meaning, table: Sequence[tuple[int, ...]], profile: Profile) -> np.ndarray:
+    """A form's results over its rows by the exact interpretation, which needs no compiler; one of 128 bits has two columns."""
+    names, results = inputs_of(meaning), results_of(meaning)
+    rows = []
+    for row in table:
+        values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(names, row, strict=True)}
+        row_results = [int(exact.evaluate(term, values, profile.chosen)) for _, term in results]
+        pairs = zip(results, row_results, strict=True)
+        rows.append([v >> i & (1 << 64) - 1 for (t, _), v in pairs for i in range(0, max(t.width, 1), 64)])
+    return np.array(rows, np.uint64)
 
 
 def wrong(

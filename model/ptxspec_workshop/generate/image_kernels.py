@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 
-from ptxspec_workshop.generate.image_cases import COUNT, DIRECTIONS, ImageCase, SurfaceCase, TextureCase
+from ptxspec_workshop.generate.image_cases import COUNT, DIRECTIONS, ImageCase, QueryCase, SurfaceCase, TextureCase
 from ptxspec_workshop.generate.image_operands import rows_of
 
 
 def kernel_text(case: ImageCase) -> str:
     """A module with one entry, k(image, rows, out, count)."""
-    body = _lookup(case) if isinstance(case, TextureCase) else _access(case)
+    mode = ""
+    if isinstance(case, QueryCase):
+        body, mode = _query(case), ", texmode_independent" if case.asks_sampler else ""
+    else:
+        body = _lookup(case) if isinstance(case, TextureCase) else _access(case)
     return f""".version 9.0
-.target sm_90
+.target sm_90{mode}
 .address_size 64
 .visible .entry k(.param .u64 image, .param .u64 rows, .param .u64 out, .param .u32 count)
 {{
@@ -68,6 +72,14 @@ def _lookup(case: TextureCase) -> str:
     if case.resident:
         after += "  selp.b32 %y3, 1, 0, %q;\n"
     place = ", ".join([f"[%image, {_coordinates(count)}]", *more])
+    return f"""{_row_of_thread(words, 16)}
+{_words(words)}
+  {name} {written}{resident}, {place};
+{after}  st.global.v4.b32 [%out], {{%y0, %y1, %y2, %y3}};"""
+
+
+def _row_of_thread(words: int, bytes_left: int) -> str:
+    """A thread has a row of so many words, and leaves so many bytes."""
     return f"""  mov.u32 %i, %ctaid.x;
   mov.u32 %t, %ntid.x;
   mad.lo.u32 %i, %i, %t, 0;
@@ -76,10 +88,15 @@ def _lookup(case: TextureCase) -> str:
   setp.ge.u32 %p, %i, %n;
   @%p bra done;
   mad.wide.u32 %rows, %i, {4 * words}, %rows;
-  mad.wide.u32 %out, %i, 16, %out;
-{_words(words)}
-  {name} {written}{resident}, {place};
-{after}  st.global.v4.b32 [%out], {{%y0, %y1, %y2, %y3}};"""
+  mad.wide.u32 %out, %i, {bytes_left}, %out;"""
+
+
+def _query(case: QueryCase) -> str:
+    before = f"{_words(1)}\n" if case.names_level else ""
+    place = "[%image], %x0" if case.names_level else "[%image]"
+    return f"""{_row_of_thread(1, 4)}
+{before}  {case.spelling} %y0, {place};
+  st.global.b32 [%out], %y0;"""
 
 
 def _written(name: str) -> tuple[str, str]:

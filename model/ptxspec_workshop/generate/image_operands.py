@@ -1,4 +1,5 @@
-"""What the kernels for textures and surfaces are given: the texels of images, and rows of coordinates and data."""
+"""What the kernels for textures and surfaces are given: the texels of images, rows of coordinates and data, room for what they
+write, and threads."""
 
 from __future__ import annotations
 
@@ -11,12 +12,34 @@ from ptxspec_workshop.generate.image_cases import (
     DTYPES,
     FLOATS,
     LAYERS,
+    LEVELS,
     ImageCase,
+    QueryCase,
     SurfaceCase,
     TextureCase,
+    image_of,
+    layers_of,
     row_count,
     size_of,
 )
+
+#: threads of a CTA
+THREADS = 250
+
+
+def blank(case: ImageCase, rows: int) -> np.ndarray:
+    """What the kernel of a case writes to: the words of a lookup, of a load or of an answer to a query, a row each."""
+    return np.zeros((rows, {TextureCase: 4, SurfaceCase: 8}.get(type(case), 1)), np.uint32)
+
+
+def leaves_texels(case: ImageCase) -> bool:
+    """Whether the answer is what a surface holds in the end, and not what the kernel writes."""
+    return isinstance(case, SurfaceCase) and case.access != "suld.b"
+
+
+def shape_of(case: ImageCase, rows: int) -> tuple[int, int]:
+    """(CTAs, threads of each) of a launch."""
+    return (1, 1) if isinstance(case, SurfaceCase) else (-(-rows // THREADS), min(rows, THREADS))
 
 
 def rng_of(case: ImageCase) -> np.random.Generator:
@@ -25,13 +48,14 @@ def rng_of(case: ImageCase) -> np.random.Generator:
 
 def texels(case: ImageCase) -> list[np.ndarray]:
     """The levels' arrays, the channels last."""
-    rng, dtype = rng_of(case), DTYPES[case.channel]
+    case = image_of(case)
+    rng, dtype, layers = rng_of(case), DTYPES[case.channel], layers_of(case)
     width, height, depth = size_of(case)
     levels = []
     for level in range(case.levels if isinstance(case, TextureCase) else 1):
         size = [max(n >> level, 1) for n in (depth, height, width)][3 - DIRECTIONS[case.geometry] :]
-        if case.geometry in LAYERS:
-            size = [LAYERS[case.geometry], *size]
+        if layers is not None:
+            size = [layers, *size]
         shape = (*size, case.channels)
         if np.issubdtype(dtype, np.integer):
             bits = int(case.channel[1:])
@@ -74,6 +98,8 @@ def _positions(case: TextureCase, rng: np.random.Generator, size: int, rows: int
 
 def rows_of(case: ImageCase) -> np.ndarray:
     """What each thread, or each step, is given: 32-bit words, a row each."""
+    if isinstance(case, QueryCase):
+        return np.array(LEVELS if case.names_level else [0], np.uint32).reshape(-1, 1)
     rng = np.random.default_rng(zlib.crc32(case.name.encode()) ^ 0x5EED)
     rows = row_count(case)
     sizes = size_of(case)[: DIRECTIONS[case.geometry]]

@@ -1,5 +1,5 @@
-"""Which cases there are for textures and surfaces: every geometry, channel, filter, mode and access with some of the others, and
-one for each spelling that these leave out."""
+"""Which cases there are for textures and surfaces: every geometry, channel, filter, mode and access with some of the others, one
+for each spelling that these leave out, and queries of attributes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ptxspec_workshop.generate.image_cases import (
     TextureCase,
 )
 from ptxspec_workshop.generate.image_kernels import mnemonic
+from ptxspec_workshop.generate.image_queries import queries
 from ptxspec_workshop.generate.image_spellings import spellings
 
 
@@ -135,4 +136,5 @@ def cases() -> tuple[ImageCase, ...]:
     result: list[ImageCase] = [*texture_cases(), *surface_cases()]
     result += spellings({mnemonic(case) for case in result})
     result += lookups_with_more()
+    result += queries()
     return tuple({case.name: case for case in result}.values())

@@ -25,11 +25,11 @@ from ptxspec.terms.python_code import PythonScript
 from ptxspec_workshop.compare.image_runs import computed
 from ptxspec_workshop.generate import image_sweeps
 from ptxspec_workshop.generate.effect_cases import asks_images
-from ptxspec_workshop.generate.image_cases import ImageCase, TextureCase
+from ptxspec_workshop.generate.image_cases import ImageCase, QueryCase, TextureCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
 from ptxspec_workshop.mutation.meanings import FormVariant
 from ptxspec_workshop.programs.examples import failures
-from ptxspec_workshop.record.families import FAMILIES, FUNCTIONS
+from ptxspec_workshop.record.families import FAMILIES, FUNCTIONS, LATER_FUNCTIONS
 from ptxspec_workshop.record.image_answers import KEPT
 
 #: seconds for the recorded answers of functions, about one mutant: all rows of a form are looked at, of form after form
@@ -78,19 +78,26 @@ def answers() -> dict[str, Any]:
 def recorded(cases: Sequence[FormVariant]) -> Noticed | None:
     """A recorded answer that is not what the definitions give, or allow, to one of these cases. First those that are functions of
     their operands, each with its rows; then a few of those whose kernels have to be run."""
-    known = answers()["vectors"]
+    known = _answers_of_functions()
     others = []
     begun = time.process_time()
     for case in cases:
         if time.process_time() - begun > SECONDS:
             break
-        if known is not None and str(case.form) in known.values and FUNCTIONS.asks(case.form):
-            noticed = _of_function(case, known.values[str(case.form)])
+        if str(case.form) in known and FUNCTIONS.asks(case.form):
+            noticed = _of_function(case, known[str(case.form)])
             if noticed is not None:
                 return noticed
         else:
             others.append(case)
     return _of_kernels(others)
+
+
+@cache
+def _answers_of_functions() -> dict[str, np.ndarray]:
+    """The recorded answers to functions, by form, whichever GPU gave them: all have one profile."""
+    kept = (answers()[name] for name in FAMILIES if FAMILIES[name] in (FUNCTIONS, LATER_FUNCTIONS))
+    return {form: rows for known in kept if known is not None for form, rows in known.values.items()}
 
 
 def _of_function(case: FormVariant, answered: np.ndarray) -> Noticed | None:
@@ -154,7 +161,7 @@ def _of_kernels(cases: Sequence[FormVariant]) -> Noticed | None:
     forms = list({str(case.form): case.form for case in cases}.values())
     for name, family in FAMILIES.items():
         known = answers()[name]
-        if family is FUNCTIONS or known is None:
+        if family in (FUNCTIONS, LATER_FUNCTIONS) or known is None:
             continue
         answered = [f for f in forms if family.asks(f) and any(n in known.values for n in family.names(f))]
         for form in answered[:: max(1, -(-len(answered) // RUN))]:
@@ -209,8 +216,10 @@ def in_turns(cases: Iterable[ImageCase]) -> Iterator[ImageCase]:
     texture is looked up. Those that are there for a spelling come last."""
     kinds: dict[Any, list[ImageCase]] = {}
     for case in sorted(cases, key=lambda case: bool(case.spelling)):
-        if isinstance(case, TextureCase):
-            kind: Any = case.geometry, case.mode, case.filter, case.whole, case.component, case.fractions
+        if isinstance(case, QueryCase):
+            kind: Any = case.spelling, case.image.geometry
+        elif isinstance(case, TextureCase):
+            kind = case.geometry, case.mode, case.filter, case.whole, case.component, case.fractions
         else:
             kind = case.access, case.operation, case.geometry
         kinds.setdefault((bool(case.spelling), *kind), []).append(case)

@@ -3,7 +3,8 @@
 Each form runs alone in a kernel, assembled by ptxas at -O0 and at -O3. The answers are compared with the definitions under a
 profile and written to FOLDER, with a summary beside them. Only the CUDA driver and ptxas are needed. With opcodes, of the forms
 that are functions of their operands only these are asked; the folder's other answers are kept, if the same device, driver and
-assembler gave them. With `--aimed` only the products of matrices are asked whose factors are aimed at limits.
+assembler gave them. With `--aimed` only the products of matrices are asked whose factors are aimed at limits, and with `--later`
+only the functions of their operands that an H200 was not asked about.
 """
 
 from __future__ import annotations
@@ -22,10 +23,23 @@ from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec.evidence.kernels.function_cases import ROWS, SEED
 from ptxspec.language.forms import forms
 from ptxspec_workshop.record.driver import Gpu, GpuError
-from ptxspec_workshop.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
+from ptxspec_workshop.record.families import (
+    AIMED_MATRICES,
+    CLUSTERS,
+    EFFECTS,
+    FUNCTIONS,
+    LATER_FUNCTIONS,
+    MATRICES,
+    WARPS,
+)
 from ptxspec_workshop.record.recorder import answers_of_gpu, record
 
 _MUST_AGREE = ("device", "driver", "ptxas", "seed", "profile")
+#: what is recorded alone, by the option that asks for it
+_ALONE = {
+    "--aimed": ("aimed products of matrices", AIMED_MATRICES),
+    "--later": ("functions that no H200 was asked about", LATER_FUNCTIONS),
+}
 
 
 def _facts(gpu: Gpu) -> dict[str, Any]:
@@ -72,9 +86,10 @@ def _by_opcode(differing: Sequence[dict[str, Any]]) -> None:
 def main(name: str, *opcodes: str) -> int:
     folder, gpu = Path(name), Gpu()
     facts = _facts(gpu)
-    if opcodes == ("--aimed",):
-        answered, unlike = record(gpu, AIMED_MATRICES, folder, facts)
-        print(f"{answered} aimed products of matrices, {unlike} with differences")
+    if len(opcodes) == 1 and opcodes[0] in _ALONE:
+        what, alone = _ALONE[opcodes[0]]
+        answered, unlike = record(gpu, alone, folder, facts)
+        print(f"{answered} {what}, {unlike} with differences")
         return 0
     cases = FUNCTIONS.cases(f for f in forms() if not opcodes or f.syntax.opcode in opcodes)
     values, differing = answers_of_gpu(gpu, FUNCTIONS, cases, PROFILE)

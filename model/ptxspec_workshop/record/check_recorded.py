@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence.location import MISSING
 from ptxspec.language.forms import no_page_defines, registry
-from ptxspec_workshop.record.families import FUNCTIONS, MATRICES, WARPS
+from ptxspec_workshop.record.families import FUNCTIONS, LATER_FUNCTIONS, MATRICES, WARPS
 
 #: the families whose answers are values alone
-_ASKED = (FUNCTIONS, WARPS, MATRICES)
+_ASKED = (FUNCTIONS, LATER_FUNCTIONS, WARPS, MATRICES)
 
 
 class Recorded(NamedTuple):
@@ -52,8 +52,8 @@ def _recorded(opcode: str) -> Recorded:
 
 
 def check_recorded(opcodes: Sequence[str] = ()) -> tuple[dict[str, Any], list[Recorded]]:
-    """(the facts of the recorded answers, what came of each opcode). Raises ValueError if there are none, or none of one that
-    was asked for."""
+    """(the facts of the recorded answers, with those of another GPU if it was asked later about some of these opcodes; what came
+    of each opcode). Raises ValueError if there are none, or none of one that was asked for."""
     answers = FUNCTIONS.read()
     if answers is None:
         raise ValueError(MISSING)
@@ -64,4 +64,7 @@ def check_recorded(opcodes: Sequence[str] = ()) -> tuple[dict[str, Any], list[Re
             raise ValueError(f"{opcode}: no answers of this opcode can be recorded")
     names = list(dict.fromkeys(opcodes)) or [o for o in sorted(registry().opcodes) if _answered_forms(o)]
     facts: dict[str, Any] = {k: answers.facts[k] for k in ("device", "date", "profile") if k in answers.facts}
+    later = LATER_FUNCTIONS.read()
+    if later is not None and any(not later.values.keys().isdisjoint(_answered_forms(name)) for name in names):
+        facts["later"] = {k: later.facts[k] for k in ("device", "date")}
     return facts, sorted(on_all_cores(_recorded, names))

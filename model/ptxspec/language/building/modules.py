@@ -10,7 +10,7 @@ from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.statements import FunctionHint, Statements
 from ptxspec.language.building.text import BuiltText
 from ptxspec.language.digits import integer_of
-from ptxspec.language.tree import Alias, Function, ModuleTree, Parameter, Pragma, Variable
+from ptxspec.language.tree import Alias, ArchitectureTarget, Function, ModuleTree, Parameter, Pragma, Variable
 
 #: a word of an entry's heading, with what it was given
 Limit = tuple[str, tuple[int, ...]]
@@ -37,12 +37,16 @@ class Modules:
     def __init__(self, text: BuiltText, constants: Constants, declarations: Declarations, statements: Statements):
         self.text, self.constants, self.declarations, self.statements = text, constants, declarations, statements
         self.release_at: list[int] = []
-        self.targets_at: list[int] = []
+        self.names_at: list[int] = []
+        #: all of the text, in their order
+        self.targets: list[ArchitectureTarget] = []
         self.address_size_at: int | None = None
         #: the word that is the name of the function that was read last
         self.function_at = 0
 
-    def module(self, at: int, version: str, targets: list[str], size: int | None, members: list[Any]) -> ModuleTree:
+    def module(
+        self, at: int, version: str, targets: list[ArchitectureTarget], size: int | None, members: list[Any]
+    ) -> ModuleTree:
         variables: list[Variable] = []
         functions: list[Function] = []
         standing: list[Any] = []
@@ -57,12 +61,11 @@ class Modules:
             32 if size is None else size,
             tuple(variables),
             tuple(functions),
-            self.text.starts[self.targets_at[0]],
             self.text.starts[self.release_at[0]],
-            tuple(self.text.starts[t] for t in self.targets_at[1:]),
             None if self.address_size_at is None else self.text.starts[self.address_size_at],
             tuple(self.text.uses),
             tuple(standing),
+            tuple(self.targets[len(targets) :]),
         )
 
     def heading(self, at: int, version: str | None, target: str | None) -> FragmentHeading:
@@ -70,15 +73,21 @@ class Modules:
             None if version is None else _numbers(version),
             target,
             self.text.starts[self.release_at[0]] if self.release_at else None,
-            self.text.starts[self.targets_at[0]] if self.targets_at else None,
+            self.text.starts[self.names_at[0]] if self.names_at else None,
         )
 
     def release(self, at: int, version: str) -> str:
         self.release_at.append(at)
         return version
 
+    def target(self, at: int, names: list[str]) -> ArchitectureTarget:
+        starts = self.text.starts
+        positions = tuple(starts[word] for word in self.names_at[-len(names) :])
+        self.targets.append(ArchitectureTarget(tuple(names), positions, starts[at]))
+        return self.targets[-1]
+
     def target_name(self, at: int, name: str) -> str:
-        self.targets_at.append(at)
+        self.names_at.append(at)
         return name
 
     def address_size(self, at: int, size: int) -> int:

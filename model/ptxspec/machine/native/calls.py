@@ -45,12 +45,12 @@ class Callee(NamedTuple):
 
 
 class OpenedFrame(NamedTuple):
-    """A new frame: where it begins, what of the thread's stack is in use then, where the frame ends, and the bytes behind what
-    the function itself has."""
+    """A new frame: where it begins, what of the thread's stack is in use then, how many bytes the frame has, and how many of them
+    lie behind what the function itself has."""
 
     frame: str
     used: str
-    end: str
+    size: str
     beyond: int
 
 
@@ -115,10 +115,9 @@ class CallEmitter:
             else:
                 self.arguments.receive(value, is_pointer, formal, opened.frame)
         if self.moves:
-            size = self.emitter.binary("sub", opened.end, opened.frame, 64)
-            self.stack.extend(self.registers.read(ENDS), opened.frame, size)
-            self.registers.put(BEGINS, opened.end)
-            self.registers.put(ENDS, opened.end)
+            self.stack.extend(self.registers.read(ENDS), opened.frame, opened.size)
+            self.registers.put(BEGINS, opened.frame)
+            self.registers.put(ENDS, opened.frame)
         self.registers.put(FRAME, opened.frame)
         self.registers.put(DEPTH, opened.used)
         self.edges.follow(callee.begins, (way for _, way in self.text.block.ways if way is not None))
@@ -160,13 +159,13 @@ class CallEmitter:
         self.trust_frame(self.registers.read(FRAME), caller_size)
         self.trust_depth(self.registers.read(DEPTH))
         beyond = passed_beyond(self.kernel, op.call)
-        given = {"%frame": self.registers.read(FRAME), "%end": self.registers.read(ENDS) if self.moves else "0"}
-        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, caller_size, END, self.moves), 64)
+        end = self.registers.read(ENDS) if self.moves else "0"
+        size = Lowering(e, {"%size": callee.size}).low(self.page.whole_frame(SIZE, beyond), 64)
+        given = {"%frame": self.registers.read(FRAME), "%end": end, "%size": size}
+        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, caller_size, END, SIZE, self.moves), 64)
         used = e.binary("add", self.registers.read(DEPTH), str(kept_bytes(self.kernel, saved)), 64)
-        sized = {"%frame": frame, "%size": callee.size}
-        end = Lowering(e, sized).low(self.page.end_of_frame(FRAME_AT, SIZE, beyond), 64)
-        self.text.check(self.stack.has_room({"%end": end}, END, used), "0", index, ROOM)
-        return OpenedFrame(frame, used, end, beyond)
+        self.text.check(self.stack.has_room(frame, size, end, used), "0", index, ROOM)
+        return OpenedFrame(frame, used, size, beyond)
 
     def _save(self, saved: list[str], used: str) -> None:
         """Put registers on the stack, and over them the block that the return goes to."""
@@ -215,15 +214,14 @@ class CallEmitter:
     def _close(self, frame: str, ended: str, index: int) -> str:
         """The frame of the caller, below this one. The stack, which ended there, is cut back if it moves."""
         if not self.moves:
-            apart = self.page.frame_of_call(
-                0, self.own_size(index), 0, False
-            )  # wherever the caller's lies: a claim of the page
+            # wherever the caller's lies: a claim of the page
+            apart = self.page.frame_of_call(0, self.own_size(index), 0, 0, False)
             return self.emitter.binary("sub", frame, str(apart), 64)
         caller = self.registers.read(FRAME)
         self.registers.put(BEGINS, self.registers.read(BEGINS))
         self.registers.put(ENDS, self.registers.read(ENDS))
-        self.text.trust_at_most("the end of the stack", ended, self.text.frames_size)
-        self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
+        self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), self.text.frames_size)
+        self.text.trust_at_most("the end of the stack", ended, self.registers.read(ENDS))
         self.stack.cut(self.registers.read(ENDS), ended)
         return caller
 

@@ -41,9 +41,9 @@ from ptxspec.machine.program import (
     call_target,
     check_end,
     check_read,
-    check_room,
     check_source,
     check_variable,
+    no_room,
     resident,
     shown_registers,
     stopped,
@@ -262,7 +262,8 @@ class NativeRun:
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
                 at = self.layout.offsets[name]
-                self.arrays["registers"][at : at + 8 * self.layout.capacity].view(np.uint64)[:] = memory.first or 0
+                row = self.arrays["registers"][at : at + 8 * self.layout.capacity].view(np.uint64)
+                row[:] = memory.sizes[contracts.state_spaces.OF_FRAMES]
         if memory.fresh is not None:
             self._fill(memory.fresh)
 
@@ -335,13 +336,13 @@ class NativeRun:
                 case Initiate():
                     return self._violation_of_operation(effect, index, thread, value, why)
                 case Reserve():
-                    check_room(program, 1 << 64, 0)
+                    return no_room(program.kernel)
                 case Release():
-                    rows = (self.arrays["registers"][self.layout.offsets[name] :] for name in (BEGINS, ENDS))
-                    begins, ends = (int(row.view(np.uint64)[thread]) for row in rows)
-                    check_end(value, begins, ends)
+                    rows = (self.arrays["registers"][self.layout.offsets[name] :] for name in (ENDS, BEGINS))
+                    end, begins = (int(row.view(np.uint64)[thread]) for row in rows)
+                    check_end(value, end, begins, self.memory.states_of_stack(thread))
                 case Call() if why == ROOM:
-                    check_room(program, 1 << 64, 0)
+                    return no_room(program.kernel)
                 case Call():
                     assert op.call is not None
                     call_target(program, op, self._block_of(index), op.call.function or value)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ptxspec import contracts
 from ptxspec.language.checked import Op
-from ptxspec.machine.call_graph import BEGINS, ENDS
+from ptxspec.machine.call_graph import BEGINS, ENDS, entry_size, stack_moves
 from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
@@ -15,8 +15,8 @@ from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import Release, Reserve, StackEnd, StackUse
 from ptxspec.terms.lowering import Lowering
 
-#: what terms call the end of the stack, an earlier one, and a piece
-END, TO, BEGIN, SIZE = (variable(name, 64) for name in ("%end", "%to", "%begin", "%size"))
+#: what terms call the end of the stack, an earlier one, where it ended when the function began, and a piece
+END, TO, BEGINS_AT, BEGIN, SIZE = (variable(name, 64) for name in ("%end", "%to", "%begins", "%begin", "%size"))
 
 
 class Stack:
@@ -24,10 +24,11 @@ class Stack:
 
     def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter):
         self.text, self.registers, self.operands = text, registers, operands
-        self.page = contracts.functions
+        self.page, self.moves = contracts.functions, stack_moves(text.kernel)
 
     def move(self, op: Op, effect: StackUse, env: dict[str, str], index: int) -> list[tuple[str, str]]:
-        """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""
+        """Reserve memory on the thread's stack, give some back, or save where it ends; what registers get by that, the stack's
+        end among them."""
         text, e, registers = self.text, self.text.emitter, self.registers
         end = registers.read(ENDS)
         env["%stack_end"] = end
@@ -37,19 +38,19 @@ class Stack:
         match effect:
             case Reserve():
                 begin, size = lowering.low(effect.begin, 64), lowering.low(effect.size, 64)
-                text.check(self.has_room({"%begin": begin, "%size": size}, BEGIN + SIZE), "0", index, ROOM)
+                text.check(self.has_room(begin, size, end), "0", index, ROOM)
                 self.extend(end, begin, size)
                 text.fill(text.local_at(begin, size), 0, size)
-                values.append((ENDS, e.binary("add", begin, size, 64)))
+                values.append((ENDS, begin))
             case Release():
                 to = lowering.low(effect.end, 64)
-                may_end = self.page.may_end(TO, variable("%least", 64), END)
-                given = {"%to": to, "%least": registers.read(BEGINS), "%end": end}
-                text.check(Lowering(e, given).truth(may_end), to, index)
+                given = {"%to": to, "%end": end, "%begins": registers.read(BEGINS)}
+                text.check(Lowering(e, given).truth(self.page.may_end(TO, END, BEGINS_AT)), to, index)
+                text.check(self._was_saved(to), to, index)
                 self.cut(to, end)
                 values.append((ENDS, to))
             case StackEnd():
-                pass
+                self._mark(self.page.saved(END), {"%end": end})
             case _:
                 assert_never(effect)
         for name, value in values:
@@ -62,21 +63,34 @@ class Stack:
         self._mark(self.page.extended(END, BEGIN, SIZE), {"%end": end, "%begin": begin, "%size": size})
 
     def cut(self, to: str, end: str) -> None:
-        """Let the thread's stack, which ended at `end`, end earlier."""
+        """Let the thread's stack, which ended at `end`, end where it did before."""
         self._mark(self.page.released(TO, END), {"%to": to, "%end": end})
 
-    def has_room(self, given: dict[str, str], end: Int, used: str = "0") -> str:
-        """Whether there is room for a stack that ends where a term over what is given says, and for so many bytes that calls have
+    def has_room(self, begin: str, size: str, end: str, used: str = "0") -> str:
+        """Whether there is room for a piece of a stack, which ends at `end` if it moves, and for so many bytes that calls have
         put by."""
-        known = given | {"%used": used, "%local": self.text.frames_size}
-        room = self.page.has_room(end, variable("%used", 64), variable("%local", 64))
+        kernel, most = self.text.kernel, END if self.moves else variable("%local", 64)
+        least = self.page.least_end(entry_size(kernel)) if self.moves else 0
+        known = {"%begin": begin, "%size": size, "%end": end, "%used": used, "%local": self.text.frames_size}
+        room = self.page.has_room(BEGIN, BEGIN + SIZE, variable("%used", 64), least, most)
         result: str = Lowering(self.text.emitter, known).truth(room)
         return result
 
+    def _was_saved(self, end: str) -> str:
+        """Whether an end, which the stack may be cut back to, was saved."""
+        e = self.text.emitter
+        below = e.binary("sub", e.binary("add", self._start(), end, 64), "1", 64)
+        state = e.emit(f"load i8, ptr {self.text.at('alive', below, 1)}")
+        result: str = Lowering(e, {"%state": state}).truth(self.page.was_saved(variable("%state", 8)))
+        return result
+
+    def _start(self) -> str:
+        """Where the states of the thread's bytes begin."""
+        return self.text.emitter.binary("mul", "%thread", self.text.frames_stride, 64)
+
     def _mark(self, spans: tuple[contracts.functions.Span[Int], ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
-        e = self.text.emitter
-        start = e.binary("mul", "%thread", self.text.frames_stride, 64)
+        e, start = self.text.emitter, self._start()
         for span in spans:
             lowering = Lowering(e, given)
             begin, end = lowering.low(span.begin, 64), lowering.low(span.end, 64)

@@ -91,4 +91,6 @@ def _module_of(items: list[Any], registers: dict[str, Type], heading: FragmentHe
         known = [name for name, since in page.TARGETS.items() if since <= version]
         target = heading.target or known[-1]
     entry = tree.Function(FRAGMENT, (), (*declared, *items), {}, "visible", 0)
-    return tree.ModuleTree(version, (target,), 64, (), (entry,), 0, 0, (), 0)
+    head = tree.ArchitectureTarget((target,), (0,), 0)
+    further = tuple(item for item in items if isinstance(item, tree.ArchitectureTarget))
+    return tree.ModuleTree(version, (head,), 64, (), (entry,), 0, 0, further_targets=further)
