@@ -3,47 +3,26 @@ way to wait for copies, and an object in memory on which they complete; an instr
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
-
-from ptxspec.base import places
-
-PAGES = Path(__file__).with_name("pages")
-HEAD = """
-import sys
-from pathlib import Path
-from ptxspec.base import places
-from ptxspec.literate import finder
-places.DOCUMENTS = Path(sys.argv[1])
-finder.ROOTS["ptxspec.spec"] = places.DOCUMENTS / "spec"
-import numpy as np
-import ptxspec
-"""
+from own_pages import documents_with, run
 
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the pages with those that are the test's own."""
-    folder = tmp_path_factory.mktemp("documents")
-    shutil.copytree(places.DOCUMENTS / "spec", folder / "spec")
-    shutil.copy(PAGES / "scratch.md", folder / "spec" / "state-spaces")
-    shutil.copy(PAGES / "wide.md", folder / "spec" / "instructions" / "movement")
-    shutil.copy(PAGES / "fetch.md", folder / "spec" / "instructions" / "movement")
-    shutil.copy(PAGES / "tally.md", folder / "spec" / "instructions" / "synchronization")
-    shutil.copy(PAGES / "wgsum.md", folder / "spec" / "instructions" / "synchronization")
-    return folder
-
-
-def run(documents: Path, program: str) -> str:
-    program = HEAD + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-c", program, documents], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    movement, synchronization = "instructions/movement", "instructions/synchronization"
+    return documents_with(
+        tmp_path_factory.mktemp("documents"),
+        scratch="state-spaces",
+        wide=movement,
+        fetch=movement,
+        tally=synchronization,
+        wgsum=synchronization,
+    )
 
 
 KERNEL = """

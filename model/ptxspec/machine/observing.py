@@ -220,8 +220,8 @@ class EventDispatcher:
         unit: ImageUnit,
     ):
         self.observers, self.extents, self.memory, self.unit = observers, extents, memory, unit
-        spaces = dict.fromkeys(unbanked(name) for name in contracts.state_spaces.addressable())
-        self.spaces = (*spaces, OF_IMAGES)
+        addressable = (unbanked(name) for name in contracts.state_spaces.addressable())
+        self.spaces = tuple(dict.fromkeys([*addressable, *memory.parts, OF_IMAGES]))
         source, kernel = checked.source, program.kernel
         instructions = tuple(
             ObservedInstruction(

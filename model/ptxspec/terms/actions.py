@@ -35,6 +35,7 @@ from ptxspec.terms.effects import (
     Update,
     Wait,
 )
+from ptxspec.terms.in_registers import InRegisters
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
@@ -289,15 +290,88 @@ def initiate_copy(
     two, which is `size` if it is not given. It is complete when the mechanism `completion` says so, which may be an `object` in
     memory, by its state space and address. `together` bytes, a power of two, become visible at once. `how` names cache operators
     and the like."""
+    target, begin = (space, integer(to)), (of, integer(source))
+    _initiate(target, begin, integer(size), integer(read), completion, together, object, align, proxy, how)
+
+
+def initiate_load(
+    space: str,
+    at: Int,
+    type: Type,
+    count: int,
+    completion: CompletionMechanism | ObjectCompletion,
+    *,
+    object: tuple[str, Int] | None = None,
+    align: Int | int | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    **how: Any,
+) -> list[Int]:
+    """Initiate an asynchronous operation that reads `count` consecutive values of `type` at an address of a state space, and
+    writes them to the instruction's destinations. What is given stands for these values, which no register holds yet: the
+    definition returns all of it as it is, and computes nothing with it. The others are as for `initiate_copy`."""
+    into = InRegisters(type, tuple(variable(f"%arriving{i}", type.width) for i in range(count)))
+    _initiate_with_registers(("", into), (space, integer(at)), into, completion, object, align, proxy, how)
+    return list(into.values)
+
+
+def initiate_store(
+    space: str,
+    at: Int,
+    type: Type,
+    values: list[Int],
+    completion: CompletionMechanism | ObjectCompletion,
+    *,
+    object: tuple[str, Int] | None = None,
+    align: Int | int | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    **how: Any,
+) -> None:
+    """Initiate an asynchronous operation that reads registers, and writes their values of `type` at an address of a state space.
+    The values are operands as they are. The others are as for `initiate_copy`."""
+    held = [value.args[0] if value.op == "signed" else value for value in values]
+    if any(term.op != "var" or term.attrs[1] != type.width for term in held):
+        raise blame(f"an asynchronous operation reads registers as they are: operands of {type.width} bits")
+    of = InRegisters(type, tuple(held))
+    _initiate_with_registers((space, integer(at)), ("", of), of, completion, object, align, proxy, how)
+
+
+def _initiate_with_registers(
+    target: tuple[str, Int | InRegisters],
+    source: tuple[str, Int | InRegisters],
+    registers: InRegisters,
+    completion: CompletionMechanism | ObjectCompletion,
+    object: tuple[str, Int] | None,
+    align: Int | int | None,
+    proxy: Proxy,
+    how: dict[str, Any],
+) -> None:
+    """Note an operation that writes, or reads, these registers: a register at a time becomes visible."""
+    if registers.type.kind == "pred":
+        raise blame("no predicate is in flight: it has no bytes")
+    size = integer(registers.bytes)
+    _initiate(target, source, size, size, completion, registers.type.bytes, object, align, proxy, how)
+
+
+def _initiate(
+    target: tuple[str, Int | InRegisters],
+    source: tuple[str, Int | InRegisters],
+    size: Int,
+    read: Int,
+    completion: CompletionMechanism | ObjectCompletion,
+    together: int,
+    object: tuple[str, Int] | None,
+    align: Int | int | None,
+    proxy: Proxy,
+    how: dict[str, Any],
+) -> None:
+    """Note an operation, whose target and source are given with their state spaces."""
     if together < 1 or together & (together - 1):
         raise blame(f"{together} is no power of two")
     if (object is not None) != isinstance(completion, ObjectCompletion):
         raise blame(f"{completion.name}: an operation that completes on an object names it, no other does")
     among, place = ("", None) if object is None else (object[0], integer(object[1]))
     multiple = integer(size if align is None else align)
-    whole = (integer(number) for number in (to, source, size, read))
-    at, begin, length, some = whole
-    _note(Initiate(space, at, of, begin, length, some, multiple, completion, together, how, among, place, proxy=proxy))
+    _note(Initiate(*target, *source, size, read, multiple, completion, together, how, among, place, proxy=proxy))
 
 
 def advance(completion: CompletionMechanism, step: Step, *operands: Int | int) -> None:

@@ -10,7 +10,8 @@ from ptxspec.terms.actions import tracing
 from ptxspec.terms.availability import AvailabilityRule, Implication, Removal
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable, variable_of
 from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
-from ptxspec.terms.effects import Effect, lands
+from ptxspec.terms.effects import Effect, Initiate, lands
+from ptxspec.terms.in_registers import InRegisters
 from ptxspec.terms.kinds import HANDLES, MatrixFragment, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
@@ -275,6 +276,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             f"annotation says {len(annotations)}"
         )
     results = [_result(definition, v, a, modifiers) for v, a in zip(values, annotations, strict=True)]
+    _check_arriving(definition, results, trace.effect)
     meaning = Meaning(
         tuple(inputs),
         tuple(results),
@@ -286,6 +288,20 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         tuple(trace.more),
     )
     return Instance(trace.editions, meaning)
+
+
+def _check_arriving(definition: Definition, results: list[Result], effect: Effect | None) -> None:
+    """Blame a definition that does not return, as it is, all that an operation will write to its destinations."""
+    if not isinstance(effect, Initiate) or not isinstance(effect.to, InRegisters):
+        return
+    wanted = [id(value) for value in effect.to.values]
+    arriving = [result for result in results if any(id(value) in wanted for value in result.values)]
+    returned = [id(value) for result in arriving for value in result.values]
+    if returned != wanted or any(result.type.width != effect.to.type.width for result in arriving):
+        raise blame(
+            f"{definition.path}:{definition.line}: {definition.name} does not return the values that arrive later, as they are "
+            f"and in their order, as {effect.to.type}"
+        )
 
 
 def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> tuple[Any, Input]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias, assert_never
 
 from ptxspec.terms.core import Bool, Int, Term
+from ptxspec.terms.in_registers import InRegisters
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
@@ -143,12 +144,13 @@ class Initiate:
     """Initiate an asynchronous operation, which writes `size` bytes, a constant, at `to` in a state space: the first `read` with
     what lies at `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a power of two. It is
     complete when the mechanism `completion` says so; if that is an object in memory, it lies at `object` in the space `among`.
-    `together` bytes, a power of two, become visible at once. The other fields are as of a load."""
+    `together` bytes, a power of two, become visible at once. The other fields are as of a load. Where it writes or reads
+    registers, these stand in place of an address, and there is no state space, until each has a location."""
 
     space: str
-    to: Int
+    to: Int | InRegisters
     of: str
-    source: Int
+    source: Int | InRegisters
     size: Int
     read: Int
     align: Int
@@ -338,6 +340,7 @@ def lands(effect: Effect | None) -> bool:
 def terms_of(effect: Effect) -> list[Term]:
     """The terms that stand in an effect's fields."""
     values = [getattr(effect, f.name) for f in fields(effect)]
+    values = [v.values if isinstance(v, InRegisters) else v for v in values]
     return [t for v in values for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
 
 
