@@ -61,8 +61,8 @@ class InFlight:
         self._refuse("source of a copy", "from", reading, begin, row)
 
     def _refuse(self, rule: str, preposition: str, operations: set[int], begin: int, row: int | None) -> None:
-        """Raise Violation if there are such operations, and tell of the one with the lowest target. Of an access to registers, which
-        begins there, the first is named that both have."""
+        """Raise Violation if there are such operations, and tell of the one with the lowest target; of registers, whose row the
+        access touches from there on, the first is named that both have."""
         if not operations:
             return
         number = min(operations, key=lambda n: self._begins(n)[0])
