@@ -19,6 +19,7 @@ from ptxspec.machine import asynchrony, operations
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.in_flight import ExactOperations
 from ptxspec.machine.native import asynchrony as native
+from ptxspec.machine.registers_in_flight import RegisterRow
 from ptxspec.terms import effects
 from ptxspec.terms.steps import Step
 
@@ -544,7 +545,9 @@ class Watched:
         )  # fmt: skip
         self.all = next(e for e in (op.plan.meaning.effect for op in module.checked.kernels["k"].code)
                         if isinstance(e, effects.Advance) and e.step.__name__ == "wait_for_all")  # fmt: skip
-        self.operations = ExactOperations(SimpleNamespace(slots=1, threads=4), used, copies, print, False)
+        self.operations = ExactOperations(
+            SimpleNamespace(slots=1, threads=4), used, copies, print, False, RegisterRow({})
+        )
         self.source = np.random.default_rng(5).integers(1, 256, 4 * self.SIZE, dtype=np.uint8)
         self.target = np.full(4 * self.SIZE, 0xA5, np.uint8)
         for thread in range(4):

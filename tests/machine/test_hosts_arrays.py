@@ -252,14 +252,15 @@ TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys((*host
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(
     OF_OPERATIONS, COPIES
 )
-#: the arrays that no kernel of PTX touches: those of completion mechanisms beside the first (see test_pages_of_ones_own.py)
-OF_OTHER_MECHANISMS = ("completion1", "completion2", "completion3")
+#: the arrays that no kernel of PTX touches: those of completion mechanisms beside the first (see test_pages_of_ones_own.py), and that
+#: of registers in flight (see test_registers_in_flight.py)
+OF_OTHER_PAGES = ("completion1", "completion2", "completion3", hosts.REGISTERS)
 #: how pieces land where an array is touched
 LANDING = {"unlanded_operations": "each", "draws": "random:1"}
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", [name for name in ARRAYS if name not in OF_OTHER_MECHANISMS])
+@pytest.mark.parametrize("name", [name for name in ARRAYS if name not in OF_OTHER_PAGES])
 def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine code is told that the array has no bytes; of registers, special ones and the tile each row has its own part."""
     if name in ("registers", "special", "tile"):

@@ -125,6 +125,11 @@ def counters(program: KernelProgram) -> Counters:
     return Counters(*(np.zeros(size, np.int64) for size in sizes))
 
 
+def is_counted(space: str) -> bool:
+    """Whether the bytes are counted that move in a state space: those of registers are not."""
+    return space != contracts.state_spaces.OF_REGISTERS
+
+
 def counter_of(op: int, space: str) -> int:
     """Where the bytes are counted that an instruction moved in a state space; those of all banks of constants in one place."""
     names = contracts.state_spaces.addressable()
@@ -180,6 +185,10 @@ class CountCollector:
                 return {}, moved
             case Update():
                 return moved, dict(moved)
+            case Initiate(space=into) if not is_counted(into):
+                return moved, {}
+            case Initiate(of=source) if not is_counted(source):
+                return {}, moved
             case Initiate(space=into, of=source):
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
             case None | Check() | Fence() | GridDependency() | Advance() | StackEnd() | Reserve() | Release():

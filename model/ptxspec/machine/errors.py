@@ -19,14 +19,14 @@ class RacingAccess(NamedTuple):
 
 class Violation(Exception):
     """A rule was broken by an access; raised by the memory, completed by the launch. `other` is what the access races with, if
-    it does."""
+    it does. `nowhere` says that it has no address: it is one to a register, which the note names."""
 
-    def __init__(self, rule: str, note: str, other: RacingAccess | None = None):
+    def __init__(self, rule: str, note: str, other: RacingAccess | None = None, nowhere: bool = False):
         super().__init__(note)
-        self.rule, self.note, self.other = rule, note, other
+        self.rule, self.note, self.other, self.nowhere = rule, note, other, nowhere
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__, (self.rule, self.note, self.other)
+        return self.__class__, (self.rule, self.note, self.other, self.nowhere)
 
 
 def in_bytes(count: int) -> str:

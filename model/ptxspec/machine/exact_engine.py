@@ -20,7 +20,7 @@ from ptxspec.machine.call_graph import (
     passed_beyond,
     stack_moves,
 )
-from ptxspec.machine.counting import Counters, counter_of, counters
+from ptxspec.machine.counting import Counters, counter_of, counters, is_counted
 from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT, WHOLE_CTA
 from ptxspec.machine.driver.places import BARRIERS, LANES, enqueue
@@ -216,7 +216,8 @@ class ExactRun:
             return None
         from ptxspec.machine.in_flight import ExactOperations  # a page that few kernels need
 
-        operations = ExactOperations(m, self.program.asynchronous, copies, self.note, self.observed.operations)
+        used, row = self.program.asynchronous, self.program.row
+        operations = ExactOperations(m, used, copies, self.note, self.observed.operations, row)
         self.memory.in_flight = operations.in_flight
         return operations
 
@@ -448,7 +449,16 @@ class ExactRun:
         """Let those know of it who follow when threads end."""
         self.note(EventKind.EXIT, NO_INSTRUCTION, thread)
         if self.left is not None:
-            self.left(*self.extents.where(thread, self.machine.first), self.registers[thread])
+            held = self.registers[thread] | self.held_in_row(thread)
+            self.left(*self.extents.where(thread, self.machine.first), held)
+
+    def held_in_row(self, thread: int) -> dict[str, int]:
+        """What the registers of a thread hold that may be in flight, as far as pieces have landed."""
+        row, space = self.program.row, contracts.state_spaces.OF_REGISTERS
+        if not row.size:
+            return {}
+        begin = thread * self.memory.strides[space]
+        return row.held(self.memory.buffers_of[space][begin : begin + row.size].tobytes())
 
     def block(self, block: Block, thread: int) -> int | None:
         """Run one thread through a block; the block at which it goes on, None where it ends, WAITS where it waits."""
@@ -542,7 +552,7 @@ class ExactRun:
 
     def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> ThreadFaulted:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
-        address = self.address if isinstance(broken, Violation) else None
+        address = self.address if isinstance(broken, Violation) and not broken.nowhere else None
         op, held = self.code[index], self.registers[thread]
         acts = isinstance(op.plan.meaning.effect, Access | Check | Initiate)
         names = shown_registers(op, self.program.kernel) if acts else ()
@@ -800,8 +810,8 @@ class ExactRun:
         self.address = source
         check_source(self.program, index, source, align)
         begin = self.memory.ranged(effect.of, source, align, read, False, slot, thread)
-        self.count(effect.space, size)
-        self.count(effect.of, read)
+        self.count(target[0], size)
+        self.count(begin[0], read)
         where: Place | None = None
         if effect.object is not None:
             (self.address,) = self.values("object", (effect.object,), {}, thread)
@@ -866,12 +876,12 @@ class ExactRun:
                 kind, self.index, thread, location=array.ctypes.data + at, size=size, value=value, high=value >> 64
             )
 
-    def count(self, where: np.ndarray | str, size: int) -> None:
-        """Count bytes that the instruction moves in a state space, which may be given by the array that an access found; in a
-        launch that counts."""
+    def count(self, array: np.ndarray, size: int) -> None:
+        """Count bytes that the instruction moves in an array which an access found, by its state space; if the launch counts."""
         if self.counters is not None:
-            space = where if isinstance(where, str) else self.memory.space_of(where)
-            self.counters.moved[counter_of(self.index, space)] += size
+            space = self.memory.space_of(array)
+            if is_counted(space):
+                self.counters.moved[counter_of(self.index, space)] += size
 
     def plan(self, effect: Access, op: Any) -> AccessPlan:
         """How the instruction that is being executed accesses memory; kept."""

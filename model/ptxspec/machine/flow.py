@@ -418,27 +418,26 @@ def reads_clock(op: Op) -> bool:
     return any(isinstance(o, tree.Name) and changing(o.text) is not None for _, _, o in values_of(op))
 
 
+def registers_in(operand: Any) -> Iterator[str]:
+    """What may be the names of registers in an operand, in their order."""
+    match operand:
+        case tree.Name():
+            yield operand.text
+        case tree.Not():
+            yield from registers_in(operand.name)
+        case tree.Address():
+            yield from registers_in(operand.base)
+        case tree.Indexed():
+            yield from registers_in(operand.register)
+        case tree.Braces() | tree.Parens():
+            for element in operand.elements:
+                yield from registers_in(element)
+
+
 def operand_registers(op: Op, kernel: Kernel) -> list[str]:
     """The registers that the source operands of an instruction name, in their order, each once."""
-    registers: dict[str, None] = {}
-
-    def note(operand: Any) -> None:
-        if isinstance(operand, tree.Name):
-            if operand.text in kernel.registers:
-                registers[operand.text] = None
-        elif isinstance(operand, tree.Not):
-            note(operand.name)
-        elif isinstance(operand, tree.Address):
-            note(operand.base)
-        elif isinstance(operand, tree.Indexed):
-            note(operand.register)
-        elif isinstance(operand, tree.Braces | tree.Parens):
-            for element in operand.elements:
-                note(element)
-
-    for _, operand in sources(op):
-        note(operand)
-    return list(registers)
+    names = (name for _, operand in sources(op) for name in registers_in(operand))
+    return list(dict.fromkeys(name for name in names if name in kernel.registers))
 
 
 def registers_read(op: Op, kernel: Kernel) -> set[str]:

@@ -27,6 +27,8 @@ _spaces = contracts.state_spaces
 #: each thread or CTA
 SPACES = {name: array_of(name) for name in _spaces.addressable() if _spaces.SPACES[name].shared_by != _spaces.CONTEXT}
 PARTS = {name: SPACES[name] for name in _spaces.in_parts()}
+#: that of registers that may be in flight
+REGISTERS = array_of(_spaces.OF_REGISTERS)
 #: what a launch counts that is asked to: see counting.Counters
 COUNTERS = ("count_entries", "count_active", "count_moved")
 #: the arrays of a launch that only instructions touch; the driver's are those of its machine
@@ -62,7 +64,7 @@ def names() -> tuple[str, ...]:
     from ptxspec.machine.driver import inventory
     from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
 
-    return (*ARRAYS, *CONTROL, *inventory.columns(), *OF_OPERATIONS)
+    return (*ARRAYS, *CONTROL, *inventory.columns(), *OF_OPERATIONS, REGISTERS)
 
 
 def number_of(what: str) -> int:

@@ -20,6 +20,7 @@ from ptxspec.machine.errors import RacingAccess, Violation
 from ptxspec.machine.events import UNIT, EventKind
 from ptxspec.machine.memory import Place
 from ptxspec.machine.operations import ARRAYS, AsynchronousUse
+from ptxspec.machine.registers_in_flight import RegisterRow, spelled
 from ptxspec.terms.effects import Advance, Initiate
 from ptxspec.terms.registries import OBJECT_BITS
 
@@ -32,45 +33,59 @@ def address(array: np.ndarray, index: int) -> int:
     return address_of(array) + index
 
 
-def too_many() -> Violation:
-    """What an instruction broke that initiates an operation for which there is no room."""
+def too_many(space: str) -> Violation:
+    """What an instruction broke that initiates an operation for which there is no room; its target is in this state space."""
     note = f"{asynchrony.OPERATIONS:,} operations that touch {asynchrony.LINES:,} lines are the most"
-    return Violation("operations in flight", note)
+    return Violation("operations in flight", note, nowhere=space == contracts.state_spaces.OF_REGISTERS)
 
 
 class InFlight:
-    """The operations in flight of a launch. `arrays` are those of `operations.ARRAYS`; `locate` gives the location of a byte."""
+    """The operations in flight of a launch. `arrays` are those of `operations.ARRAYS`; `locate` gives the location of a byte;
+    `registers` are those of a thread that may be in flight."""
 
-    def __init__(self, arrays: Mapping[str, Any], locate: Locate):
-        self.arrays, self.locate = arrays, locate
+    def __init__(self, arrays: Mapping[str, Any], locate: Locate, registers: RegisterRow):
+        self.arrays, self.locate, self.registers = arrays, locate, registers
         self.page = contracts.asynchrony
         self._words = len(self.page.Operation.fields)
 
-    def check(self, array: np.ndarray, index: int, size: int, write: bool) -> None:
-        """Raise Violation if an access to so many bytes of an array touches what an operation writes, or writes what it reads."""
+    def check(self, array: np.ndarray, index: int, size: int, write: bool, row: int | None = None) -> None:
+        """Raise Violation if an access to so many bytes of an array touches what an operation writes, or writes what it reads.
+        `row` is how far behind the beginning of a thread's row, if they are those of registers."""
         begin = self.locate(array, index)
         lines = range(begin >> asynchrony.LINE_LOG2, (begin + size - 1 >> asynchrony.LINE_LOG2) + 1)
         writers = self._listed(asynchrony.TARGET, lines)
-        self._refuse(
-            "copy not waited for", "to", {n for n in writers if not self._spares("spares_target", n, begin, size)}
-        )
+        writing = {n for n in writers if not self._spares("spares_target", n, begin, size)}
+        self._refuse("copy not waited for", "to", writing, begin, row)
         readers = self._listed(asynchrony.SOURCE, lines) if write else set()
-        self._refuse(
-            "source of a copy", "from", {n for n in readers if not self._spares("spares_source", n, begin, size)}
-        )
+        reading = {n for n in readers if not self._spares("spares_source", n, begin, size)}
+        self._refuse("source of a copy", "from", reading, begin, row)
 
-    def _refuse(self, rule: str, preposition: str, operations: set[int]) -> None:
-        """Raise Violation if there are such operations, and name the one with the lowest target."""
-        if operations:
-            number = min(operations, key=lambda n: int(self.arrays["operation"][n * self._words]))
-            thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
-            note = f"a copy {preposition} there is in flight, and its thread has not waited for it"
-            raise Violation(rule, note, RacingAccess(thread, op))
+    def _refuse(self, rule: str, preposition: str, operations: set[int], begin: int, row: int | None) -> None:
+        """Raise Violation if there are such operations, and tell of the one with the lowest target; of registers, whose row the
+        access touches from there on, the first is named that both have."""
+        if not operations:
+            return
+        number = min(operations, key=lambda n: self._begins(n)[0])
+        thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
+        where = "there"
+        if row is not None:
+            target, source = self._begins(number)
+            where = spelled(self.registers.named(row + max(0, (target if preposition == "to" else source) - begin)))
+        note = f"a copy {preposition} {where} is in flight, and its thread has not waited for it"
+        raise Violation(rule, note, RacingAccess(thread, op), nowhere=row is not None)
+
+    def _begins(self, number: int) -> tuple[int, int]:
+        """Where an operation's target and source begin."""
+        _, target, _, source, _ = scripted(self.page.footprint)(*self._record(number))
+        return int(target), int(source)
 
     def _spares(self, step: str, number: int, begin: int, size: int) -> bool:
-        words = self.arrays["operation"][number * self._words : (number + 1) * self._words]
-        _, holds = scripted(getattr(self.page, step))(*(int(word) for word in words), begin, size)
+        _, holds = scripted(getattr(self.page, step))(*self._record(number), begin, size)
         return bool(holds)
+
+    def _record(self, number: int) -> tuple[int, ...]:
+        """The words of an operation's record."""
+        return tuple(map(int, self.arrays["operation"][number * self._words : (number + 1) * self._words]))
 
     def _listed(self, which: int, lines: range) -> set[int]:
         """The operations in the lists of these lines."""
@@ -138,12 +153,21 @@ class ExactLocations:
 class ExactOperations:
     """The asynchronous operations of a launch under the exact engine. `machine` is that of the driver."""
 
-    def __init__(self, machine: Any, used: AsynchronousUse, copies: Copies, note: Callable[..., None], observed: bool):
-        """`note` is called with each event of an operation, if these are `observed`."""
+    def __init__(
+        self,
+        machine: Any,
+        used: AsynchronousUse,
+        copies: Copies,
+        note: Callable[..., None],
+        observed: bool,
+        registers: RegisterRow,
+    ):
+        """`note` is called with each event of an operation, if these are `observed`; `registers` are those of a thread that may
+        be in flight."""
         self.machine, self.used = machine, used
         arrays = {name: GrowingArray() for name in ARRAYS}
         places = ExactLocations()
-        self.in_flight = InFlight(arrays, places.locate)
+        self.in_flight = InFlight(arrays, places.locate, registers)
         for name, value in (arrays | used.numbers(copies)).items():
             setattr(machine, name, value)
         for name, taken in used.steps().items():
@@ -185,7 +209,7 @@ class ExactOperations:
         footprint = locate(*target), size, locate(*source), read, unit
         place = 0 if completes is None else locate(*completes)
         if not asynchrony.operation_begins(self.machine, self.used.mechanism(effect), thread, op, *footprint, place):
-            raise too_many()
+            raise too_many(effect.space)
 
     def advance(self, effect: Advance, thread: int, operands: Sequence[int]) -> None:
         """A thread takes a step of a completion mechanism."""

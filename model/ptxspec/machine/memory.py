@@ -109,7 +109,7 @@ class LaunchMemory:
         self.ignores_upper_halves = ignores_upper_halves
         self.space, self.fresh = space, fresh
         self.sizes = {name: len(data) - PADDING for name, data in constants.items()}
-        self.parts = {name: threads if is_of_threads(name) else slots for name in contracts.state_spaces.in_parts()}
+        self.parts = {name: threads if is_of_threads(name) else slots for name in parts_of(sizes)}
         self.sizes |= {contracts.state_spaces.OF_PARAMETERS: parameters} | {name: sizes[name] for name in self.parts}
         self.strides = {name: -(-sizes[name] // 16) * 16 for name in self.parts}
         #: what each space but global memory holds; of a space in parts, one after the other
@@ -258,6 +258,13 @@ def is_of_threads(space: str) -> bool:
     return contracts.state_spaces.SPACES[space].shared_by == contracts.state_spaces.THREAD
 
 
+def parts_of(sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """The state spaces that have a part for each thread or CTA, in a kernel with these sizes: registers only if some may be in
+    flight."""
+    page = contracts.state_spaces
+    return (*page.in_parts(), *(name for name in sizes if name == page.OF_REGISTERS))
+
+
 def check_alignment(address: Any, size: int) -> None:
     """Raise Violation if an access of so many bytes is not aligned."""
     if not contracts.access.aligned(address, size):
@@ -332,15 +339,19 @@ class ThreadStorage:
         return Broken(violation.rule, violation.note)
 
     def at(self, space: str, start: Any, size: Any, write: bool) -> Place:
-        return self._spared(self.memory.buffers_of[space], start, size, write)
+        row = None
+        if space == contracts.state_spaces.OF_REGISTERS:
+            row = start % self.memory.strides[space]
+        return self._spared(self.memory.buffers_of[space], start, size, write, row)
 
     def at_block(self, address: Any, offset: Any, size: Any, write: bool) -> Place:
         return self._spared(*self.memory.blocks.at_block(address, size, write), size, write)
 
-    def _spared(self, array: np.ndarray, index: Any, size: Any, write: bool) -> Place:
-        """Where bytes are that no asynchronous operation in flight may be disturbed at."""
+    def _spared(self, array: np.ndarray, index: Any, size: Any, write: bool, row: int | None = None) -> Place:
+        """Where bytes are that no asynchronous operation in flight may be disturbed at. If they are those of registers, `row` is
+        how far they are behind the beginning of a thread's row."""
         if self.memory.in_flight is not None:
-            self.memory.in_flight.check(array, index, size, write)
+            self.memory.in_flight.check(array, index, size, write, row)
         return array, index
 
 

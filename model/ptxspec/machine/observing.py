@@ -201,7 +201,8 @@ class EventDispatcher:
         memory: LaunchMemory,
     ):
         self.observers, self.extents, self.memory = observers, extents, memory
-        self.spaces = tuple(dict.fromkeys(unbanked(name) for name in contracts.state_spaces.addressable()))
+        addressable = (unbanked(name) for name in contracts.state_spaces.addressable())
+        self.spaces = tuple(dict.fromkeys([*addressable, *memory.parts]))
         source, kernel = checked.source, program.kernel
         instructions = tuple(
             ObservedInstruction(

@@ -264,9 +264,10 @@ def asynchronous_use(kernel: Kernel) -> AsynchronousUse | None:
 
 
 def _reached(names: Iterable[str]) -> tuple[str, ...]:
-    """The state spaces that operations reach which name these, in order; a generic address reaches any."""
-    named = {contracts.access.stored(name) for name in names}
-    return tuple(space for space in contracts.state_spaces.addressable() if space in named or "generic" in named)
+    """The state spaces that operations reach which name these, in order; a generic address reaches any that has addresses."""
+    named, page = {contracts.access.stored(name) for name in names}, contracts.state_spaces
+    reached = tuple(space for space in page.addressable() if space in named or "generic" in named)
+    return reached + tuple(named & {page.OF_REGISTERS})
 
 
 def extent_of(op: Op) -> tuple[int, int]:

@@ -15,13 +15,26 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.events import UNOBSERVED, ObservedEvents
 from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_clock, values_of
 from ptxspec.machine.heap import needs_heap
-from ptxspec.machine.memory import check_alignment, is_of_threads
+from ptxspec.machine.memory import check_alignment, is_of_threads, parts_of
 from ptxspec.machine.operations import AsynchronousUse, asynchronous_use
 from ptxspec.machine.overruns import Overruns
+from ptxspec.machine.registers_in_flight import RegisterRow, locate_registers
 from ptxspec.machine.special import variables_of
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
-from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Update, Wait
+from ptxspec.terms.effects import (
+    Arrive,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    ImageAccess,
+    Load,
+    Pause,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
@@ -62,6 +75,8 @@ class KernelProgram(NamedTuple):
     """the bits of an address"""
     ignores_upper_halves: bool = False
     """whether the upper half of a register does not count that holds an address of 32 bits"""
+    row: RegisterRow = RegisterRow({})
+    """the registers of a thread that may be in flight"""
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
@@ -71,7 +86,7 @@ class KernelProgram(NamedTuple):
 
     def sizes(self, shared: int) -> dict[str, int]:
         """The bytes of each thread's or CTA's part of the state spaces in parts, where a CTA has so many of shared memory."""
-        parts = {space: self.kernel.sizes[space] for space in contracts.state_spaces.in_parts()}
+        parts = {space: self.kernel.sizes[space] for space in parts_of(self.kernel.sizes)}
         return parts | {contracts.state_spaces.SIZED_AT_LAUNCH: shared}
 
     def cta_bytes(self, shared: int) -> int:
@@ -107,6 +122,7 @@ def program(
     kernel = linked(checked, name)
     if contracts_all:
         kernel = contracted(kernel)
+    kernel, row = locate_registers(kernel)
     layout = contracts.generic_addressing
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules.dynamic_part(kernel.sizes[contracts.state_spaces.SIZED_AT_LAUNCH], without_size)
@@ -132,6 +148,7 @@ def program(
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
         ignores_upper_halves=bool(evaluate(contracts.access.ignores_upper_halves(), {}, profile.value)),
+        row=row,
     )
 
 
@@ -224,7 +241,7 @@ def state_bytes(program: KernelProgram) -> int:
     the machine."""
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
-    local = sum(kernel.sizes[space] for space in contracts.state_spaces.in_parts() if is_of_threads(space))
+    local = sum(kernel.sizes[space] for space in parts_of(kernel.sizes) if is_of_threads(space))
     if stack_moves(kernel):
         local += kernel.sizes[contracts.state_spaces.OF_FRAMES]
     calls = contracts.functions.STACK if kernel.functions else 0
@@ -331,7 +348,10 @@ MOST_SHOWN, WIDEST_SHOWN = 8, 64
 
 
 def shown_registers(op: Op, kernel: Kernel) -> list[str]:
-    """The registers whose values are shown if an instruction breaks a rule."""
+    """The registers whose values are shown if an instruction breaks a rule: none if that is about a register in flight."""
+    effect = op.plan.meaning.effect
+    if isinstance(effect, Load | Store) and effect.space == contracts.state_spaces.OF_REGISTERS:
+        return []
     named = operand_registers(op, kernel)
     return [name for name in named if kernel.registers[name].width <= WIDEST_SHOWN][:MOST_SHOWN]
 

@@ -12,7 +12,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.blocks import COLUMNS, PAGE
 from ptxspec.machine.call_graph import stack_moves
-from ptxspec.machine.counting import counter_of
+from ptxspec.machine.counting import counter_of, is_counted
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.global_blocks import SAVE, search
@@ -358,7 +358,8 @@ class EmittedStorage:
     def _length(self, space: str, size: Int | int) -> int | str:
         """How many bytes are moved, which are counted in a launch that counts."""
         length = size if isinstance(size, int) else self.low(size)
-        self.text.count("count_moved", counter_of(self.index, space), str(length))
+        if is_counted(space):
+            self.text.count("count_moved", counter_of(self.index, space), str(length))
         return length
 
     def _spared(self, space: str, pointer: str, size: int | str, write: bool) -> str:

@@ -49,10 +49,11 @@ class _Beginning:
 
     def fields(self) -> str:
         """Text that loads what the function needs of the context."""
-        pointers = ("registers", "special", *hosts.PARTS.values(), "record")
+        parts = self.layout.parts.values()
+        pointers = ("registers", "special", *parts, "record")
         numbers = (
             "slots", "resident_ctas", "resident_threads", "threads", "first", "host_empties",
-            *(f"{array}_stride" for array in hosts.PARTS.values()),
+            *(f"{array}_stride" for array in parts),
             *(f"{p}_bytes" for p in pointers if p != "record"),
         )  # fmt: skip
         return "\n".join(field_text(n, changes=True) for n in (*pointers, *numbers))
@@ -77,7 +78,7 @@ class _Beginning:
         lines.append("  br label %registers_done\nregisters_done:")
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
         lines.append(empties)
-        for space, array in hosts.PARTS.items():
+        for space, array in layout.parts.items():
             count = "resident_threads" if is_of_threads(space) else "resident_ctas"
             pointer = hosts.pointer(self.checked, array, f"%{array}", "0", 1, f"%{array}_all", f"%{array}_bytes")
             lines.append(

@@ -10,19 +10,23 @@ from ptxspec.machine.program import MOST_SHOWN
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
-#: the host's arrays
-ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *OF_OPERATIONS)
+#: the host's arrays, first those that all kernels have
+_OF_ALL = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *OF_OPERATIONS)
+ARRAYS = (*_OF_ALL, hosts.REGISTERS)
 #: numbers that only instructions read
 OWN_NUMBERS = (
     "heap_base", "heap_size", "saved_mark",
     *(f"{array}_size" for array in hosts.SPACES.values()), *(f"{array}_stride" for array in hosts.PARTS.values()),
 )  # fmt: skip
-#: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
+#: those of the rows of registers that may be in flight
+_OF_ROWS = tuple(f"{hosts.REGISTERS}_{what}" for what in ("size", "stride", "bytes"))
+#: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has; and last what few kernels
+#: have, so that the code of others does not depend on it
 CONTEXT = (
-    *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "threads_run_at", "begin_at",
+    *_OF_ALL, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "threads_run_at", "begin_at",
     "end_batch_at", "known", "noted_events", "tell_at",
     "failed_thread", "failed_op", "failed_address", "failed_why", *(f"failed_value{i}" for i in range(MOST_SHOWN)),
-    *(f"{name}_bytes" for name in ARRAYS),
+    *(f"{name}_bytes" for name in _OF_ALL), hosts.REGISTERS, *_OF_ROWS,
 )  # fmt: skip
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}
@@ -32,8 +36,8 @@ TOUCHED = (
     *hosts.OF_INSTRUCTIONS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named",
     "learned_value", "words", "learned_words", "in_use", "cta_states",
 )  # fmt: skip
-POINTERS = (*TOUCHED, "record")
-NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))
+POINTERS = (*TOUCHED, "record", hosts.REGISTERS)
+NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED), *_OF_ROWS)
 
 #: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names; of an
 #: asynchronous operation, that of what it reads (and 256 times as many bytes as it reads), of the variable there, of how many

@@ -179,7 +179,7 @@ class NativeRun:
 
             lengths = program.asynchronous.lengths(slots * extents.threads)
             operations = {name: untouched(8 * length).view(np.int64) for name, length in lengths.items()}
-            memory.in_flight = InFlight(operations, address)
+            memory.in_flight = InFlight(operations, address, program.row)
             more |= operations
         for name, array in more.items():
             self._lies(name, array)
@@ -188,8 +188,8 @@ class NativeRun:
         numbers = {
             "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
             "end_batch_at": compiled.code.end_batch, "capacity": capacity,
-            **{f"{array}_stride": memory.strides[s] for s, array in hosts.PARTS.items()},
-            **{f"{array}_size": memory.sizes[s] for s, array in hosts.SPACES.items()},
+            **{f"{array}_stride": memory.strides[s] for s, array in layout.parts.items()},
+            **{f"{array}_size": memory.sizes[s] for s, array in (hosts.SPACES | layout.parts).items()},
             **dict(zip(FACTS, extents.facts(), strict=True)),
         }  # fmt: skip
         if program.asynchronous is not None:
@@ -263,7 +263,7 @@ class NativeRun:
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""
         memory = self.memory
-        for space, array in hosts.PARTS.items():
+        for space, array in self.layout.parts.items():
             self._lies(array, memory.buffers_of[space])
         self._lies("alive", memory.alive)
         if stack_moves(self.program.kernel):
@@ -303,7 +303,7 @@ class NativeRun:
             return ThreadFault(thread, index, None, error)
         names = shown_registers(op, self.program.kernel)
         values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
-        nowhere = why == context.READ or (isinstance(effect, Check) and effect.address is None)
+        nowhere = error.nowhere or why == context.READ or (isinstance(effect, Check) and effect.address is None)
         return ThreadFault(thread, index, None if nowhere else address, error, values)
 
     def _violation(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
@@ -367,7 +367,7 @@ class NativeRun:
                 case context.IN_FLIGHT:
                     from ptxspec.machine.in_flight import too_many
 
-                    return too_many()
+                    return too_many(effect.space)
                 case context.OBJECT:
                     self.memory.access(effect.among, value, OBJECT_BITS // 8, True, slot, thread)
                 case context.SOURCE_VARIABLE:

@@ -8,6 +8,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
+from ptxspec.machine.memory import parts_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import LAUNCH, meaning, unchanging, variables_of
@@ -43,6 +44,8 @@ class Layout:
             at += spaced(bits_of(type) // 8 * (capacity + LANES))
         self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
+        #: the arrays of the state spaces that have a part for each thread or CTA
+        self.parts = {space: hosts.array_of(space) for space in parts_of(kernel.sizes)}
         self.stack = contracts.functions.STACK if kernel.functions else 0
         self.special_types = {
             n: special_registers()[n] for n in sorted(program.flow.special) if n in special_registers()
