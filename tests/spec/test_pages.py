@@ -17,7 +17,7 @@ from ptxspec.query.fragments import read_fragment
 from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
-from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
+from ptxspec.terms.vocabulary import INTRINSICS, SHORTCUTS, freedoms_in
 from ptxspec_workshop.generate.image_terms import image_terms
 from ptxspec_workshop.programs import examples
 from ptxspec_workshop.site import changes
@@ -190,7 +190,7 @@ def test_the_trusted_list_is_short() -> None:
     """What the native and symbolic interpretations supply instead of deriving."""
     from ptxspec.terms import native, symbolic
 
-    assert set(SHORTCUTS) == {"sum", "product", "fused", "ratio", "square_root"}
+    assert set(SHORTCUTS) == {"sum", "product", "fused", "ratio", "square_root"} and set(INTRINSICS) == {"converted"}
     assert set(native.SUPPLIED) <= set(SHORTCUTS) and set(symbolic.SUPPLIED) <= set(SHORTCUTS)
 
 

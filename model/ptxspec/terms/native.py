@@ -16,11 +16,12 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from ptxspec.terms import masked_logic, object_code, outside, wider_floats
+from ptxspec.terms import conversions, masked_logic, object_code, outside, wider_floats
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.nearby import Writer
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import Approximation, meaning_of, sign_extend
 
@@ -178,10 +179,23 @@ class Emitter:
                 f"bitcast {_FLOATS[type.width]} {self._operation(name, type.width, args)} to i{type.width}"
             )
         if is_wider(name, static):
-            return wider_floats.computed(name, type.name, rounding, args, self.emit, lambda element: element)
+            return self._wider(name, static, args)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
+
+    def _wider(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
+        """The bits of an operation that wider arithmetic computes."""
+        type, rounding, ftz = static
+        writer = self.writer(*args)
+        if ftz:
+            bits = self.call(name, (type, rounding, False), args)
+            return wider_floats.flushed(name, type.name, rounding, args, bits, writer)
+        return wider_floats.computed(name, type.name, rounding, args, writer)
+
+    def writer(self, *values: str) -> Writer:
+        """What writes operations on such values."""
+        return Writer(self.emit, lambda element: element, lambda value, element: value)
 
     @staticmethod
     def function_of(name: str, static: tuple[Any, ...]) -> tuple[str, Collection[str]]:
@@ -213,6 +227,9 @@ class Emitter:
         unordered = self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
         self._tested[unordered] = result
         return unordered
+
+    def intrinsic(self, name: str, arguments: tuple[Any, ...], lowering: Lowering) -> tuple[str, int] | None:
+        return conversions.computed(name, arguments, lowering, self, _processor()[1])
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
         many = len(term.args) >= MANY_OPERANDS

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from ptxspec.terms import wider_floats
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
+from ptxspec.terms.nearby import Writer
 
 _FLOATS = {32: "float", 64: "double"}
 #: the widest integers that vectors are made of
@@ -318,11 +318,15 @@ class VectorEmitter(Emitter):
                 return self.emit(f"bitcast {_FLOATS[type.width]} {result} to i{type.width}")
             return self.vector(f"bitcast {real} {result} to {self.type(f'i{type.width}')}")
         if is_wider(name, static):
-            spread = [self.spread(a, f"i{type.width}") for a in args]
-            return wider_floats.computed(name, type.name, rounding, spread, self.vector, self.type)
+            return self._wider(name, static, args)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
+
+    def writer(self, *values: str) -> Writer:
+        if not self.varies(*values):
+            return super().writer(*values)
+        return Writer(self.vector, self.type, self.spread)
 
     def mapped(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
         """What a function of words gives in each lane; it changes nothing."""

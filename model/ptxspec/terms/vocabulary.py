@@ -256,6 +256,47 @@ def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
     return (entry.shortcut, entry.type, operands) if len(operands) == len(entry.operands) else None
 
 
+class Known(NamedTuple):
+    """A term, the function marked by `intrinsic` that returned it, and the arguments: terms below it, and others."""
+
+    term: weakref.ref[Int]
+    function: str
+    arguments: tuple[Any, ...]
+
+
+#: every function of which an interpretation may know the results otherwise, by name: on the trusted list, too
+INTRINSICS: dict[str, Callable[..., Int]] = {}
+#: by a result's id
+_results: dict[int, Known] = {}
+
+
+def intrinsic(function: Callable[..., Int]) -> Callable[..., Int]:
+    """Mark a definition whose results an interpretation may compute in its own way, where they are defined: it knows the term by
+    identity. Unlike a call of a shortcut, which takes patterns of one type, the result is the term that the function's body
+    makes, and other interpretations see nothing else. The tests hold what is computed so against the body."""
+    name, signature = function.__name__, inspect.signature(function)
+    INTRINSICS[name] = function
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Int:
+        result = integer(function(*arguments, **named))
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        is_argument = any(a is result for a in bound.args)  # and would keep itself alive
+        if result.op != "const" and not is_argument:
+            key = id(result)
+            _results[key] = Known(weakref.ref(result, lambda _: _results.pop(key, None)), name, bound.args)
+        return result
+
+    return call
+
+
+def known_result(term: Int) -> Known | None:
+    """The function marked by `intrinsic` that a term is a result of, if there is one."""
+    known = _results.get(id(term))
+    return known if known is not None and known.term() is term else None
+
+
 # Freedom ---------------------------------------------------------------------------------------------------------------
 
 
