@@ -7,7 +7,7 @@ conversion's operands: its instruction has chosen their results by another way.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ptxspec.terms.core import Int
 from ptxspec.terms.nearby import FORMATS, Writer
@@ -20,23 +20,13 @@ if TYPE_CHECKING:
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 
-def computed(
-    name: str, arguments: tuple[Any, ...], lowering: Lowering, emitter: Emitter, features: str
+def converted(
+    to: Type, rounding: str, x: Int, type: Type, ftz: bool, lowering: Lowering, emitter: Emitter
 ) -> tuple[str, int] | None:
-    """The bits of the result of a page's function, and how many; None if it is not computed so on a processor with these
-    features."""
-    if name == "converted":
-        return _converted(*arguments, lowering, emitter, features)
-    return None
-
-
-def _converted(
-    to: Type, rounding: str, x: Int, type: Type, ftz: bool, lowering: Lowering, emitter: Emitter, features: str
-) -> tuple[str, int] | None:
-    """A pattern in another format."""
+    """The bits of a pattern in another format, and how many; None if they are not computed so on this processor."""
     if not {to.name, type.name} <= FORMATS.keys() or rounding not in _ROUNDINGS:
         return None
-    if "f16" in (to.name, type.name) and "+f16c" not in features:
+    if "f16" in (to.name, type.name) and not emitter.processor_has("f16c"):
         return None
     bits = lowering.low(x, type.width)
     writer = emitter.writer(bits)

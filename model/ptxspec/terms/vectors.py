@@ -362,6 +362,31 @@ done:
         words = ", ".join(f"{self.type(t)} {self.spread(v, t)}" for v, t in given)
         return self.vector(f"call {lanes} {name}({words})")
 
+    def call_where_different(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+        if not self.varies(*(value for value, _ in given)):
+            return super().call_where_different(function, result, given)
+        name, lanes = f"@{function}_where_different_of_{self.lanes}", self.type(result)
+        lines: list[str] = []
+        inside = VectorEmitter(lines, self.needs, lanes=self.lanes)
+        parameters = [(f"%a{i}", type) for i, (_, type) in enumerate(given)]
+        inside.varying.update(parameter for parameter, _ in parameters)
+        asked = inside.mapped(function, result, parameters)
+        listed, joined = ", ".join(f"{self.type(type)} {parameter}" for parameter, type in parameters), "\n".join(lines)
+        self.needs.add(
+            f"""define internal {lanes} {name}({listed}) alwaysinline {{
+  %different = icmp ne {lanes} %a0, %a1
+  %bits = bitcast {self.type("i1")} %different to i{self.lanes}
+  %none = icmp eq i{self.lanes} %bits, 0
+  br i1 %none, label %done, label %ask
+ask:
+{joined}
+  ret {lanes} {asked}
+done:
+  ret {lanes} %a0
+}}"""
+        )
+        return self.vector(f"call {lanes} {name}({', '.join(f'{self.type(t)} {self.spread(v, t)}' for v, t in given)})")
+
     def _operation(self, name: str, width: int, args: list[str]) -> str:
         if not self.varies(*args) and not self.varies(*(self._results.get(a, a) for a in args)):
             return super()._operation(name, width, args)

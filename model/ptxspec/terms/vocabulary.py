@@ -384,23 +384,35 @@ class Approximation(NamedTuple):
     quick: str | None = None
     """the function of the first operands, as numbers, that `nearest` rounds, by the name that compiled code knows it by"""
     rounded: Callable[..., Int] | None = None
-    """the correctly rounded result as a term over the operands, where there are terms for it"""
+    """the correctly rounded result as a term over the operands, where there are terms for it that proofs may name"""
+    term: Callable[..., Int] | None = None
+    """what `nearest` gives, as a term over the operands, for code that is compiled"""
 
 
 def approximate(
     name: str,
     type: Type,
     *operands: Int | int,
-    nearest: Callable[..., int],
+    nearest: Callable[..., int] | None = None,
     allowed: Callable[..., bool],
     quick: str | None = None,
     rounded: Callable[..., Int] | None = None,
+    term: Callable[..., Int] | None = None,
 ) -> Int:
     """A result that need only be near the exact one. nearest(*operands) gives the bits of the nearest number, and
     allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms. `quick` names the
     function that `nearest` rounds, if it is one of: sine, cosine, power of two, logarithm, hyperbolic tangent, reciprocal, root,
-    reciprocal root, quotient. rounded(*operands), of terms, is an allowed result that proofs may name: the nearest one."""
-    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick, rounded))
+    reciprocal root, quotient. rounded(*operands), of terms, is an allowed result that proofs may name: the nearest one. Instead
+    of `nearest` there may be term(*operands), of terms, which gives the same."""
+    if nearest is None:
+        assert term is not None
+        nearest = functools.partial(_of_numbers, term)
+    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick, rounded, term))
+
+
+def _of_numbers(term: Callable[..., Int], *operands: int) -> int:
+    """What a term over operands is for numbers."""
+    return integer(term(*map(integer, operands))).__index__()
 
 
 def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
