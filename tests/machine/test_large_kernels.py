@@ -73,7 +73,9 @@ def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, priv
     monkeypatch.setenv(object_code.VARIABLE, "1")
     made: list[str] = []
     plain = CodeSource.__init__
-    monkeypatch.setattr(CodeSource, "__init__", lambda own, text, *a, **k: made.append(text) or plain(own, text, *a, **k))
+    monkeypatch.setattr(
+        CodeSource, "__init__", lambda own, text, *a, **k: made.append(text) or plain(own, text, *a, **k)
+    )
     results, kept = [], []
     for _ in range(2):
         results.append(np.zeros(9, np.uint32))

@@ -163,6 +163,77 @@ def test_formats_of_sixteen_bits_are_told_apart() -> None:
         assert np.array_equal(d, (a @ b + c).astype(np.float32).ravel()[of_c])
 
 
+def nearest_single(exact: Fraction) -> float:
+    """The single-precision number nearest to an exact one, of two that are as near the even one."""
+    near = np.float32(float(exact))
+    close = [near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))]
+    return float(min(close, key=lambda x: (abs(Fraction(float(x)) - exact), x.view(np.uint32) & 1)))
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "warps"])
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_the_nearest_sum_is_that_of_rational_numbers(name: str, schedule: str) -> None:
+    """Products of all sizes, some of which cancel C but for a small rest."""
+    source = np.random.default_rng(9)
+    a, b = source.normal(size=(16, 16)), source.normal(size=(16, 8)) * 2.0 ** source.integers(-12, 6, (16, 8))
+    a[:, 0], b[0] = 2.0 ** source.integers(0, 8, 16), 2.0 ** source.integers(0, 8, 8)
+    a[:, 1] *= 2.0**-14
+    halves = [x.astype(np.float16) if name == "f16" else (x.astype(np.float32).view(np.uint32) >> 16) for x in (a, b)]
+    a, b = ((x if name == "f16" else (x << 16).astype(np.uint32).view(np.float32)).astype(np.float64) for x in halves)
+    c = (-a[:, :1] @ b[:1] * source.choice([1, 1 + 2.0**-20, 0.25], (16, 8))).astype(np.float32)
+    of_a, of_b, of_c = fragments((16, 8, 16), 16)
+    bits = [x.view(np.uint16) if name == "f16" else x for x in halves]
+    given = [packed(bits[0].ravel()[of_a], 16), packed(bits[1].ravel()[of_b], 16), c.ravel()[of_c]]
+    d = np.zeros_like(given[2])
+    text = kernel(
+        f"mma.sync.aligned.m16n8k16.row.col.f32.{name}.{name}.f32", (4, 4, 2, 4), ("f32", "b32", "b32", "f32")
+    )
+    ptxspec.load(text, "k.ptx").launch("k", 1, 32, [*given, d], profile="portable", schedule=schedule)
+    found = np.zeros(128, np.float32)
+    found[of_c] = d
+    for i, j in np.ndindex(16, 8):
+        exact = Fraction(float(c[i, j])) + sum(Fraction(a[i, k]) * Fraction(b[k, j]) for k in range(16))
+        assert found.reshape(16, 8)[i, j] == nearest_single(exact)
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "warps"])
+@pytest.mark.parametrize(
+    "mnemonic",
+    [
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16",
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32",
+        "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32", "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16",
+    ],
+)  # fmt: skip
+def test_both_engines_take_the_nearest_sum(mnemonic: str, schedule: str) -> None:
+    """Of operands of every kind: infinities, NaNs, zeros and subnormal numbers among them."""
+    types = matrix_cases.element_types(form(mnemonic))
+    m, n, k = map(int, re.findall(r"\d+", mnemonic.split(".")[3]))
+    half = types["c"].width == 16
+    counts = (
+        m * n // 32 >> half,
+        *(x * k * types[y].width // 1024 for x, y in ((m, "a"), (n, "b"))),
+        m * n // 32 >> half,
+    )
+    text = kernel(mnemonic, counts, ("b32" if half else "f32", "b32", "b32", "b32" if half else "f32"))
+    loaded = ptxspec.load(text, "k.ptx")
+    kept = set()
+    for kind in range(len(matrix_cases.FLOATS)):
+        source = np.random.default_rng([kind, len(mnemonic)])
+        given = []
+        for x, count in zip("abc", counts[1:], strict=True):
+            elements = matrix_cases.FLOATS[kind](types[x], source, 32 * count * 32 // types[x].width)
+            given.append(packed(np.asarray(elements).reshape(32 * count, -1), types[x].width))
+        results = []
+        for how in ({"engine": "exact"}, {"engine": "native", "schedule": schedule}):
+            d = np.zeros(32 * counts[0], np.uint32)
+            loaded.launch("k", 1, 32, [*given, d], profile="portable", **how)
+            results.append(d.tolist())
+        assert results[0] == results[1], kind
+        kept.update(results[0])
+    assert len(kept) > 200
+
+
 # what PTX allows, and what it does not --------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from ptxspec.query.fragments import read_fragment
 from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
-from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
+from ptxspec.terms.vocabulary import INTRINSICS, SHORTCUTS, freedoms_in
 from ptxspec_workshop.generate.image_terms import image_terms
 from ptxspec_workshop.programs import examples
 from ptxspec_workshop.site import changes
@@ -191,6 +191,7 @@ def test_the_trusted_list_is_short() -> None:
     from ptxspec.terms import native, symbolic
 
     assert set(SHORTCUTS) == {"sum", "product", "fused", "ratio", "square_root"}
+    assert set(INTRINSICS) == {"converted", "rounded_sum"} == set(native.INTRINSICS)
     assert set(native.SUPPLIED) <= set(SHORTCUTS) and set(symbolic.SUPPLIED) <= set(SHORTCUTS)
 
 

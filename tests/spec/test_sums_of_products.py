@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 from ptxspec.spec.arithmetic.approximation import nearest
-from ptxspec.spec.matrices.products import Sum, known_scale, read, tensor_core_sum
+from ptxspec.spec.matrices.products import Sum, SumOperands, known_scale, nearest_sum, read, tensor_core_sum
 
 from ptxspec.terms import TYPES, Type, integer
 from ptxspec.terms.reals import real
@@ -17,9 +17,15 @@ F16, F32 = TYPES["f16"], TYPES["f32"]
 ONE, TWO, GREATEST, NAN = 0x3C00, 0x4000, 0x7BFF, 0x7E01
 
 
+def nearest_to(dtype: Type, ctype: Type, x: int, y: int, c: int) -> int:
+    """The pattern nearest to x · y + c, of factors of half precision."""
+    product = [(integer(x), F16)], [(integer(y), F16)]
+    return nearest_sum(dtype, SumOperands(*product, (integer(c), ctype))).__index__()
+
+
 @pytest.mark.parametrize(("type", "nan", "c"), [(F16, 0x7FFF, 0), (F32, 0x7FFFFFFF, 0)])
 def test_the_nearest_result_of_a_nan_is_the_canonical_nan(type: Type, nan: int, c: int) -> None:
-    assert Sum(type, type, F16, F16, [NAN, ONE, c]).nearest() == nan
+    assert nearest_to(type, type, NAN, ONE, c) == nan
 
 
 def test_sums_of_half_precision_are_bounded_by_its_unit() -> None:
@@ -38,7 +44,7 @@ def test_a_sum_overflows_only_where_the_bound_reaches_the_greatest_number() -> N
 
 
 def test_c_counts_in_its_own_type() -> None:
-    assert Sum(F32, F32, F16, F16, [TWO, TWO, 0x40400000]).nearest() == 0x40E00000  # 2 · 2 + 3 = 7
+    assert nearest_to(F32, F32, TWO, TWO, 0x40400000) == 0x40E00000  # 2 · 2 + 3 = 7
 
 
 def test_the_pattern_nearest_to_zero_has_no_sign_and_that_of_a_tiny_number_has_its_own() -> None:
@@ -55,7 +61,7 @@ def test_a_scale_without_a_sign_has_seven_bits() -> None:
 @pytest.mark.parametrize("operands", [[0x7C00, 0, ONE], [0, 0xFC00, ONE], [0x7C00, 0x8000, 0x7C00]])
 def test_infinity_times_zero_is_a_nan(operands: list[int]) -> None:
     found = Sum(F16, F16, F16, F16, operands)
-    assert found.nearest() == 0x7FFF
+    assert nearest_to(F16, F16, *operands) == 0x7FFF
     assert not found.allows(0x7C00) and not found.allows(ONE)
 
 
@@ -102,7 +108,7 @@ def cut_and_added(a: list[int], b: list[int], c: int, type: Type) -> int:
 def of_tensor_core(a: list[int], b: list[int], c: int, type: Type) -> int:
     """The same by the page."""
     first, second = ([read(integer(x), type) for x in numbers] for numbers in (a, b))
-    return tensor_core_sum(F32, "rz", first, second, (integer(c), F32)).__index__()
+    return tensor_core_sum(F32, "rz", SumOperands(first, second, (integer(c), F32))).__index__()
 
 
 def power(exponent: int) -> int:

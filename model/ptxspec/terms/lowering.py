@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make
 from ptxspec.terms.exact import DEPTH, TooDeep, from_below
-from ptxspec.terms.vocabulary import invalid_operands, maximum, meaning_of, minimum, select
+from ptxspec.terms.vocabulary import invalid_operands, known_result, maximum, meaning_of, minimum, select
 
 #: operators that are computed at whatever width is wanted
 _OF_LOW_BITS = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl", "select"})
@@ -49,6 +49,10 @@ class Backend(Protocol):
 
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool: ...
     def call(self, name: str, static: tuple[Any, ...], args: list[Any]) -> Any: ...
+    def intrinsic(self, name: str, arguments: tuple[Any, ...], lowering: Lowering) -> tuple[Any, int] | None:
+        """The bits of a result of a function marked by `intrinsic`, and how many these are; None to have it lowered as it
+        stands."""
+
     def freedom(self, term: Any, lowering: Lowering) -> Any:
         """The bits of a result that PTX leaves open."""
 
@@ -101,6 +105,11 @@ class Lowering:
 
     def _number(self, t: Any, n: int) -> Any:
         """The low n bits of an Int not met before."""
+        known = known_result(t)
+        if known is not None:
+            computed = self.backend.intrinsic(known.function, known.arguments, self)
+            if computed is not None:
+                return self.resize(*computed, n, False)
         if t.op in _OF_LOW_BITS:
             width, signed = self._room(t.lo, t.hi)
             if self.backend.narrows(width, n):

@@ -16,13 +16,14 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from ptxspec.terms import masked_logic, object_code, outside, wider_floats
+from ptxspec.terms import conversions, exact_sums, masked_logic, object_code, outside, wider_floats
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.nearby import Writer
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import Approximation, meaning_of, sign_extend
+from ptxspec.terms.vocabulary import Approximation, low_bits, meaning_of, operands_of, sign_extend
 
 #: what this interpretation supplies: the operation and its number of operands
 SUPPLIED = {
@@ -37,6 +38,11 @@ _FUNCTIONS = ("fma", "sqrt")
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 #: the formats in which the processor has them
 _OF_PROCESSOR = ("f32", "f64")
+#: the pages' functions whose results it knows otherwise
+INTRINSICS: dict[str, Callable[..., tuple[str, int] | None]] = {
+    "converted": conversions.converted,
+    "rounded_sum": exact_sums.rounded_sum,
+}
 #: bits of the widest integers of which LLVM's vectors pay: with a sum of 576 bits, vectors take it a minute to compile, and run
 #: half as fast as one row after the other
 WIDEST_IN_VECTORS = 128
@@ -178,10 +184,23 @@ class Emitter:
                 f"bitcast {_FLOATS[type.width]} {self._operation(name, type.width, args)} to i{type.width}"
             )
         if is_wider(name, static):
-            return wider_floats.computed(name, type.name, rounding, args, self.emit, lambda element: element)
+            return self._wider(name, static, args)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
+
+    def _wider(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
+        """The bits of an operation that wider arithmetic computes."""
+        type, rounding, ftz = static
+        writer = self.writer(*args)
+        if ftz:
+            bits = self.call(name, (type, rounding, False), args)
+            return wider_floats.flushed(name, type.name, rounding, args, bits, writer)
+        return wider_floats.computed(name, type.name, rounding, args, writer)
+
+    def writer(self, *values: str) -> Writer:
+        """What writes operations on such values."""
+        return Writer(self.emit, lambda element: element, lambda value, element: value)
 
     @staticmethod
     def function_of(name: str, static: tuple[Any, ...]) -> tuple[str, Collection[str]]:
@@ -214,6 +233,19 @@ class Emitter:
         self._tested[unordered] = result
         return unordered
 
+    def intrinsic(self, name: str, arguments: tuple[Any, ...], lowering: Lowering) -> tuple[str, int] | None:
+        computed = INTRINSICS.get(name)
+        return None if computed is None else computed(*arguments, lowering, self)
+
+    @staticmethod
+    def processor_has(feature: str) -> bool:
+        """Whether this processor has a feature, as LLVM names it."""
+        return f"+{feature}" in _processor()[1].split(",")
+
+    def call_where_different(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+        """What a function gives whose result is the first operand where that equals the second. It changes nothing."""
+        return self.emit(f"call {result} @{function}({', '.join(f'{type} {value}' for value, type in given)})")
+
     def freedom(self, term: Any, lowering: Lowering) -> str:
         many = len(term.args) >= MANY_OPERANDS
         return self._chosen_by_function(term, lowering) if many else self._chosen(term, lowering)
@@ -222,7 +254,9 @@ class Emitter:
         """The bits that resolve a freedom."""
         chosen = (self.choose or unchosen)(term)
         if isinstance(chosen, Approximation):
-            return self.nearest(term, lowering)
+            if chosen.term is None:
+                return self.nearest(term, lowering)
+            chosen = low_bits(chosen.term(*operands_of(term)), term.attrs[1])
         word: str = lowering.low(chosen, term.attrs[1])
         return word
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -44,7 +44,7 @@ def nearest(emitter: Any, term: Any, lowering: Any) -> str:
     slow = _symbol_of(slug, type.name, approximation, signed)
     operands = [f"i64 {lowering.low(a, 64)}" for a in term.args]
     name = slow
-    emitter.needs.add(f"declare i64 @{slow}({', '.join(['i64'] * len(signed))}) {_PURE}")
+    emitter.needs.add(f"declare i64 @{slow}({', '.join(['i64'] * len(signed))}) {PURE}")
     if approximation.quick is not None and type.name == "f32":
         name = f"{slow}_quick"
         emitter.needs.update(_quick(name, slow, approximation.quick, len(signed)))
@@ -53,7 +53,7 @@ def nearest(emitter: Any, term: Any, lowering: Any) -> str:
 
 
 #: nothing is changed by a call, so that LLVM may leave out one whose result nobody needs
-_PURE = "nounwind willreturn readnone"
+PURE = "nounwind willreturn readnone"
 
 
 def _symbol_of(slug: str, type: str, approximation: Approximation, signed: tuple[bool, ...]) -> str:
@@ -61,9 +61,13 @@ def _symbol_of(slug: str, type: str, approximation: Approximation, signed: tuple
     rule = approximation.nearest
     made_of = f"{slug} {type} {rule.__module__} {rule.__qualname__} {signed}"
     name = f"ptxspec_nearest_{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
+    return symbol_of(name, rule, [ctypes.c_int64 if s else ctypes.c_uint64 for s in signed])
+
+
+def symbol_of(name: str, rule: Callable[..., int], operands: Sequence[Any]) -> str:
+    """The name, by which compiled code may now call a function that has it alone, with operands of these types of C."""
     if name not in _SYMBOLS:
-        words = [ctypes.c_int64 if s else ctypes.c_uint64 for s in signed]
-        _SYMBOLS[name] = ctypes.CFUNCTYPE(ctypes.c_uint64, *words)(_remembered(rule))
+        _SYMBOLS[name] = ctypes.CFUNCTYPE(ctypes.c_uint64, *operands)(_remembered(rule))
         _known_to_llvm(name, _SYMBOLS[name])
     return name
 
@@ -71,9 +75,9 @@ def _symbol_of(slug: str, type: str, approximation: Approximation, signed: tuple
 def _remembered(rule: Callable[..., int]) -> Callable[..., int]:
     """The page's function for compiled code, which asks before it looks whether a result is needed: where the number does not
     exist, as the reciprocal of a zero, anything will do."""
-    known: dict[tuple[int, ...], int] = {}
+    known: dict[tuple[float, ...], int] = {}
 
-    def answer(*operands: int) -> int:
+    def answer(*operands: float) -> int:
         result = known.get(operands)
         if result is None:
             try:
@@ -123,7 +127,7 @@ def _quick(name: str, slow: str, function: str, count: int) -> frozenset[str]:
         compute = _OPERATIONS[function]
     elif function in _library():
         symbol = _library()[function]
-        needs.add(f"declare double @{symbol}(double) {_PURE}")
+        needs.add(f"declare double @{symbol}(double) {PURE}")
         compute = f"  %y = call double @{symbol}(double %x0)"
     else:
         compute = "  %y = fsub double 0.0, 0.0"  # nothing is decided

@@ -150,15 +150,22 @@ class Profile:
     def value(self, freedom: Any, operands: tuple[int, ...]) -> int:
         """The bits for the operands' values: those chosen, or the nearest ones if the profile takes these."""
         approximation = self._nearest(freedom)
-        return approximation.nearest(*operands) if approximation is not None else self.chosen(freedom, operands)
+        if approximation is None:
+            return self.chosen(freedom, operands)
+        term = approximation.term
+        if term is None:
+            return approximation.nearest(*operands)
+        return self._evaluated(lambda type, *given: term(*given), freedom, operands)
 
     def chosen(self, freedom: Any, operands: tuple[int, ...]) -> int:
         """The chosen bits for the operands' values; those documented, if the profile knows of no deviation. Raises NoChoice if
         it leaves them open."""
-        slug, width, _, type, *_ = freedom.attrs
         choice = self._choice(freedom)
-        if choice is None:
-            return refuse(freedom, operands)
+        return refuse(freedom, operands) if choice is None else self._evaluated(choice, freedom, operands)
+
+    def _evaluated(self, choice: Callable[..., Any], freedom: Any, operands: tuple[int, ...]) -> int:
+        """What a choice is for the operands' values."""
+        slug, width, _, type, *_ = freedom.attrs
         operands = operands_of(freedom, operands)
         function = self._function(choice, slug, width, type, operands_of(freedom))
         if function is not None:

@@ -158,6 +158,9 @@ class Script:
     def invalid(self, name: str, type: Any, operands: Callable[[], list[Any]]) -> None:
         return None
 
+    def intrinsic(self, name: str, arguments: tuple[Any, ...], lowering: Lowering) -> None:
+        return None
+
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         return name in SUPPLIED and static[0].name in _FORMATS
 

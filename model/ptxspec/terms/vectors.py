@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from ptxspec.terms import wider_floats
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
+from ptxspec.terms.nearby import Writer
 
 _FLOATS = {32: "float", 64: "double"}
 #: the widest integers that vectors are made of
@@ -318,11 +318,15 @@ class VectorEmitter(Emitter):
                 return self.emit(f"bitcast {_FLOATS[type.width]} {result} to i{type.width}")
             return self.vector(f"bitcast {real} {result} to {self.type(f'i{type.width}')}")
         if is_wider(name, static):
-            spread = [self.spread(a, f"i{type.width}") for a in args]
-            return wider_floats.computed(name, type.name, rounding, spread, self.vector, self.type)
+            return self._wider(name, static, args)
         function, needs = self.function_of(name, static)
         self.needs.update(needs)
         return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
+
+    def writer(self, *values: str) -> Writer:
+        if not self.varies(*values):
+            return super().writer(*values)
+        return Writer(self.vector, self.type, self.spread)
 
     def mapped(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
         """What a function of words gives in each lane; it changes nothing."""
@@ -357,6 +361,31 @@ done:
         )
         words = ", ".join(f"{self.type(t)} {self.spread(v, t)}" for v, t in given)
         return self.vector(f"call {lanes} {name}({words})")
+
+    def call_where_different(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
+        if not self.varies(*(value for value, _ in given)):
+            return super().call_where_different(function, result, given)
+        name, lanes = f"@{function}_where_different_of_{self.lanes}", self.type(result)
+        lines: list[str] = []
+        inside = VectorEmitter(lines, self.needs, lanes=self.lanes)
+        parameters = [(f"%a{i}", type) for i, (_, type) in enumerate(given)]
+        inside.varying.update(parameter for parameter, _ in parameters)
+        asked = inside.mapped(function, result, parameters)
+        listed, joined = ", ".join(f"{self.type(type)} {parameter}" for parameter, type in parameters), "\n".join(lines)
+        self.needs.add(
+            f"""define internal {lanes} {name}({listed}) alwaysinline {{
+  %different = icmp ne {lanes} %a0, %a1
+  %bits = bitcast {self.type("i1")} %different to i{self.lanes}
+  %none = icmp eq i{self.lanes} %bits, 0
+  br i1 %none, label %done, label %ask
+ask:
+{joined}
+  ret {lanes} {asked}
+done:
+  ret {lanes} %a0
+}}"""
+        )
+        return self.vector(f"call {lanes} {name}({', '.join(f'{self.type(t)} {self.spread(v, t)}' for v, t in given)})")
 
     def _operation(self, name: str, width: int, args: list[str]) -> str:
         if not self.varies(*args) and not self.varies(*(self._results.get(a, a) for a in args)):

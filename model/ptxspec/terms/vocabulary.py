@@ -256,6 +256,47 @@ def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
     return (entry.shortcut, entry.type, operands) if len(operands) == len(entry.operands) else None
 
 
+class Known(NamedTuple):
+    """A term, the function marked by `intrinsic` that returned it, and the arguments: terms below it, and others."""
+
+    term: weakref.ref[Int]
+    function: str
+    arguments: tuple[Any, ...]
+
+
+#: every function of which an interpretation may know the results otherwise, by name: on the trusted list, too
+INTRINSICS: dict[str, Callable[..., Int]] = {}
+#: by a result's id
+_results: dict[int, Known] = {}
+
+
+def intrinsic(function: Callable[..., Int]) -> Callable[..., Int]:
+    """Mark a definition whose results an interpretation may compute in its own way, where they are defined: it knows the term by
+    identity. Unlike a call of a shortcut, which takes patterns of one type, the result is the term that the function's body
+    makes, and other interpretations see nothing else. The tests hold what is computed so against the body."""
+    name, signature = function.__name__, inspect.signature(function)
+    INTRINSICS[name] = function
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Int:
+        result = integer(function(*arguments, **named))
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        is_argument = any(a is result for a in bound.args)  # and would keep itself alive
+        if result.op != "const" and not is_argument:
+            key = id(result)
+            _results[key] = Known(weakref.ref(result, lambda _: _results.pop(key, None)), name, bound.args)
+        return result
+
+    return call
+
+
+def known_result(term: Int) -> Known | None:
+    """The function marked by `intrinsic` that a term is a result of, if there is one."""
+    known = _results.get(id(term))
+    return known if known is not None and known.term() is term else None
+
+
 # Freedom ---------------------------------------------------------------------------------------------------------------
 
 
@@ -343,23 +384,35 @@ class Approximation(NamedTuple):
     quick: str | None = None
     """the function of the first operands, as numbers, that `nearest` rounds, by the name that compiled code knows it by"""
     rounded: Callable[..., Int] | None = None
-    """the correctly rounded result as a term over the operands, where there are terms for it"""
+    """the correctly rounded result as a term over the operands, where there are terms for it that proofs may name"""
+    term: Callable[..., Int] | None = None
+    """what `nearest` gives, as a term over the operands, for code that is compiled"""
 
 
 def approximate(
     name: str,
     type: Type,
     *operands: Int | int,
-    nearest: Callable[..., int],
+    nearest: Callable[..., int] | None = None,
     allowed: Callable[..., bool],
     quick: str | None = None,
     rounded: Callable[..., Int] | None = None,
+    term: Callable[..., Int] | None = None,
 ) -> Int:
     """A result that need only be near the exact one. nearest(*operands) gives the bits of the nearest number, and
     allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms. `quick` names the
     function that `nearest` rounds, if it is one of: sine, cosine, power of two, logarithm, hyperbolic tangent, reciprocal, root,
-    reciprocal root, quotient. rounded(*operands), of terms, is an allowed result that proofs may name: the nearest one."""
-    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick, rounded))
+    reciprocal root, quotient. rounded(*operands), of terms, is an allowed result that proofs may name: the nearest one. Instead
+    of `nearest` there may be term(*operands), of terms, which gives the same."""
+    if nearest is None:
+        assert term is not None
+        nearest = functools.partial(_of_numbers, term)
+    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick, rounded, term))
+
+
+def _of_numbers(term: Callable[..., Int], *operands: int) -> int:
+    """What a term over operands is for numbers."""
+    return integer(term(*map(integer, operands))).__index__()
 
 
 def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:

@@ -152,7 +152,7 @@ def bodies_in(terms: Iterable[Term]) -> dict[Any, Term]:
 def like(thing: Any) -> Any:
     """What is equal for functions of the same text that hold the same."""
     if isinstance(thing, Approximation):
-        return like(thing.nearest), like(thing.allowed), thing.quick
+        return like(thing.nearest), like(thing.allowed), thing.quick, like(thing.term)
     if isinstance(thing, partial):
         return like(thing.func), tuple(like(a) for a in (*thing.args, *thing.keywords.values()))
     code = getattr(thing, "__code__", None)
