@@ -141,11 +141,11 @@ def program(
         accesses_images,
         accesses_images or any(system_function(kernel, op) is not None for op in kernel.code),
     )
+    ready = ready._replace(asynchronous=asynchronous_use(kernel))
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
         overruns=overruns.accesses,
         sources=overruns.sources,
-        asynchronous=asynchronous_use(kernel),
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
