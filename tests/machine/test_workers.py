@@ -80,7 +80,7 @@ def test_what_a_cta_has_alone_is_updated_without_a_race(
     "text, how",
     [("mov.u32 %r4, %clock; st.global.u32 [%rd0], %r4;", {}), ("st.global.u32 [%rd0], 1;", {"step_limit": 10**9}),
      ("st.global.u32 [%rd0], 1;", {"engine": "exact"}),
-     (".shared .align 4 .b8 s[4]; cp.async.ca.shared.global [s], [%rd0], 4; cp.async.wait_all;", {"copies": "late", "block": 1})],
+     (".shared .align 4 .b8 s[1024]; mov.u32 %r5, s; mad.lo.u32 %r5, %r1, 4, %r5; cp.async.ca.shared.global [%r5], [%rd1], 4; cp.async.wait_all;", {})],
 )  # fmt: skip
 def test_one_thread_where_the_order_shows(text: str, how: dict, used: list[int]) -> None:
     spread(kernel(text), 4, **how)
