@@ -257,9 +257,10 @@ class Emitter:
         """The bits that resolve a freedom."""
         chosen = (self.choose or unchosen)(term)
         if isinstance(chosen, Approximation):
-            if chosen.term is None:
+            term_of = chosen.term or chosen.rounded
+            if term_of is None:
                 return self.nearest(term, lowering)
-            chosen = low_bits(chosen.term(*operands_of(term)), term.attrs[1])
+            chosen = low_bits(term_of(*operands_of(term)), term.attrs[1])
         word: str = lowering.low(chosen, term.attrs[1])
         return word
 
