@@ -1,4 +1,4 @@
-"""Conversions between floating-point formats by the processor's own, held against the definition, and against NumPy's."""
+"""Conversions from and to floating-point formats by the processor's own, held against the definitions, and against NumPy's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from columns import LANES, WORDS, AsDefined, Compiled, first_difference
 
 from ptxspec.literate.finder import install
-from ptxspec.terms import TYPES, Type, low_bits
+from ptxspec.terms import TYPES, Type, as_type, low_bits
 from ptxspec.terms.core import variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
@@ -133,6 +133,114 @@ def test_every_number_of_single_precision_is_converted_as_defined(to: str, round
             operands = np.arange(first | sign, last | sign).astype(np.uint32)
             numbers_alone = operands & 0x7FFFFFFF <= 0x7F800000
             assert not first_difference(compiled(operands), defined(operands), numbers_alone, [operands])
+
+
+# integers --------------------------------------------------------------------------------------------------------------
+
+INTEGERS = [TYPES[f"{sign}{width}"] for sign in "us" for width in (8, 16, 32, 64)]
+DIRECTIONS = ("rni", "rzi", "rmi", "rpi")
+
+
+def whole_numbers(type: Type, seed: int) -> np.ndarray:
+    """Words with the low bits of integers: all of 16 bits and fewer; of others those of any length, and powers of two, with what a
+    format of any precision rounds, or the middle of two, and next to it."""
+    if type.width <= 16:
+        return np.arange(1 << 16).astype(np.uint16)
+    rng = np.random.default_rng(seed)
+    count = FEW // 4
+    any_length = rng.integers(0, 1 << 64, count, np.uint64) >> rng.integers(0, 64, count).astype(np.uint64)
+    top, below = rng.integers(0, 64, (2, count)).astype(np.uint64)
+    one = np.uint64(1)
+    kept = any_length | one << top
+    kept = (kept >> below | rng.integers(0, 2, count).astype(np.uint64)) << below
+    middle = kept + rng.choice([0, 1, 1 << 64 - 1], count).astype(np.uint64) + ((one << below) >> one)
+    rows = np.concatenate([any_length, kept, middle, -any_length.view(np.int64).astype(np.uint64)])
+    return rows.astype(WORDS[type.width])
+
+
+def integer_in(type: Type) -> Any:
+    """An integer of a type, whose low bits a word of 16 bits or more has."""
+    return as_type(variable("a0", max(type.width, 16)), type)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("to", "type", "rounding"), [*itertools.product(NAMES, INTEGERS, ROUNDINGS)], ids=str)
+def test_integers_become_numbers_as_defined(to: str, type: Type, rounding: str) -> None:
+    operands, width = whole_numbers(type, 4), max(type.width, 16)
+    term = low_bits(PAGE.from_integer(TYPES[to], rounding, integer_in(type)), TYPES[to].width)
+    expected = Compiled(term, width, TYPES[to].width, as_defined=True)(operands)
+    every = np.ones(len(operands), bool)
+    for lanes in (1, LANES):
+        compiled = Compiled(term, width, TYPES[to].width, lanes=lanes)
+        assert any("tofp" in line for line in compiled.lines)
+        assert not first_difference(compiled(operands), expected, every, [operands])
+    few = operands[:: len(operands) // 300]
+    assert [evaluate(term, {"a0": int(x)}) for x in few] == expected[:: len(operands) // 300].tolist()
+    if rounding == "rn" and to in FLOATS:
+        with np.errstate(over="ignore"):
+            exact = operands.astype(WORDS[width]).astype(f"{'i' if type.signed else 'u'}{type.width // 8}")
+            numpy = exact.astype(FLOATS[to]) if to != "f16" else exact.astype(np.float64).astype(np.float16)
+        bits = numpy.view(WORDS[TYPES[to].width])
+        is_once = np.abs(exact.astype(np.float64)) < 2.0**53 if to == "f16" else every
+        assert not first_difference(expected, bits, is_once, [operands])
+
+
+def near_integers(type: Type, to: Type) -> np.ndarray:
+    """Patterns of numbers about 0, about the bounds of an integer type, whole numbers and halves, and next to these."""
+    if type.width == 16:
+        return np.arange(1 << 16).astype(np.uint16)
+    rng = np.random.default_rng(5)
+    real, word, count = FLOATS[type.name], WORDS[type.width], FEW // 4
+    halves = rng.integers(-(1 << 12), 1 << 12, count) / 2
+    bounds = rng.choice([float(to.min), float(to.max), 2.0**31, 2.0**32, 2.0**63, 2.0**64, 2.0**66, 2.0**70], count)
+    sizes = rng.uniform(-1, 1, count) * 2.0 ** rng.integers(-5, 70, count)
+    values = np.concatenate([halves, bounds * rng.choice([1, -1], count), sizes, np.rint(sizes)]).astype(real)
+    rows = values.view(word) + rng.integers(-2, 3, len(values)).astype(word)
+    return np.concatenate([rows, aimed(type, TYPES["f16"], 6, FEW // 4)])
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("to", "type", "rounding"), [*itertools.product(INTEGERS, NAMES, DIRECTIONS)], ids=str)
+def test_numbers_become_integers_as_defined(to: Type, type: str, rounding: str) -> None:
+    of = TYPES[type]
+    operands = near_integers(of, to)
+    holds, width = numbers(of, operands), max(to.width, 16)
+    result = PAGE.to_integer(to, rounding, variable("a0", of.width), of)
+    term = low_bits(result, width)
+    expected = Compiled(term, of.width, width, as_defined=True)(operands)
+    for lanes in (1, LANES):
+        compiled = Compiled(term, of.width, width, lanes=lanes)
+        assert any("fpto" in line for line in compiled.lines)
+        assert not first_difference(compiled(operands), expected, holds, [operands])
+    few = operands[:: len(operands) // 300]
+    assert [evaluate(term, {"a0": int(x)}) for x in few] == expected[:: len(operands) // 300].tolist()
+    if type in FLOATS:
+        whole = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}[rounding]
+        values = few.view(FLOATS[type]).astype(np.float64)
+        for value, bits in zip(values.tolist(), expected[:: len(operands) // 300].tolist(), strict=True):
+            if value == value:
+                exact = (to.max if value > 0 else to.min) if abs(value) == float("inf") else int(whole(value))
+                assert bits == min(max(exact, to.min), to.max) & (1 << width) - 1
+
+
+@pytest.mark.parametrize("rounding", DIRECTIONS)
+@pytest.mark.parametrize("type", NAMES)
+def test_numbers_become_whole_as_defined(type: str, rounding: str) -> None:
+    of = TYPES[type]
+    operands = near_integers(of, TYPES["s32"])
+    term, holds = PAGE.to_integral(of, rounding, variable("a0", of.width)), numbers(of, operands)
+    expected = Compiled(term, of.width, of.width, as_defined=True)(operands)
+    for lanes in (1, LANES):
+        compiled = Compiled(term, of.width, of.width, lanes=lanes)
+        assert any("@llvm." in line for line in compiled.lines)
+        assert not first_difference(compiled(operands), expected, holds, [operands])
+    few = operands[:: len(operands) // 300]
+    assert [evaluate(term, {"a0": int(x)}) for x in few] == expected[:: len(operands) // 300].tolist()
+    if type in FLOATS:
+        whole = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}[rounding]
+        with np.errstate(invalid="ignore"):
+            found = whole(operands.view(FLOATS[type])).view(WORDS[of.width])
+        assert not first_difference(found, expected, holds, [operands])
 
 
 def lines_of(term: Any, emitter: type[Emitter] = Emitter) -> list[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.terms import outside
 from ptxspec.terms.core import Bool, Int, integer, truth
-from ptxspec.terms.nearby import Writer
+from ptxspec.terms.nearby import FloatWriter
 from ptxspec.terms.vocabulary import INTRINSICS, select
 from ptxspec.terms.wider_floats import lost
 
@@ -70,7 +70,7 @@ def _width(most: int) -> int:
     return 32 if most < 1 << 31 else 64
 
 
-def _double(size: str, field: str, most: int, writer: Writer) -> str:
+def _double(size: str, field: str, most: int, writer: FloatWriter) -> str:
     """The number of double precision."""
     element = f"i{_width(most)}"
     number = writer.cast("sitofp", writer.spread(size, element), element, "double")
@@ -79,7 +79,7 @@ def _double(size: str, field: str, most: int, writer: Writer) -> str:
     return writer.op("fmul", "double", number, power)
 
 
-def _between(writer: Writer, numbers: Sequence[str]) -> tuple[str, str]:
+def _between(writer: FloatWriter, numbers: Sequence[str]) -> tuple[str, str]:
     """Two numbers of double precision between which the exact sum of others is. Both are the sum if it is exact, +0 if it is
     zero."""
 

@@ -109,7 +109,7 @@ class Lowering:
         if known is not None:
             computed = self.backend.intrinsic(known.function, known.arguments, self)
             if computed is not None:
-                return self.resize(*computed, n, False)
+                return self.resize(*computed, n, t.lo < 0)
         if t.op in _OF_LOW_BITS:
             width, signed = self._room(t.lo, t.hi)
             if self.backend.narrows(width, n):

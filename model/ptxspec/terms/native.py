@@ -21,7 +21,7 @@ from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.nearby import Writer
+from ptxspec.terms.nearby import FloatWriter
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import Approximation, low_bits, meaning_of, operands_of, sign_extend
 
@@ -41,6 +41,9 @@ _OF_PROCESSOR = ("f32", "f64")
 #: the pages' functions whose results it knows otherwise
 INTRINSICS: dict[str, Callable[..., tuple[str, int] | None]] = {
     "converted": conversions.converted,
+    "from_integer": conversions.from_integer,
+    "to_integer": conversions.to_integer,
+    "to_integral": conversions.to_integral,
     "rounded_sum": exact_sums.rounded_sum,
 }
 #: bits of the widest integers of which LLVM's vectors pay: with a sum of 576 bits, vectors take it a minute to compile, and run
@@ -198,9 +201,9 @@ class Emitter:
             return wider_floats.flushed(name, type.name, rounding, args, bits, writer)
         return wider_floats.computed(name, type.name, rounding, args, writer)
 
-    def writer(self, *values: str) -> Writer:
+    def writer(self, *values: str) -> FloatWriter:
         """What writes operations on such values."""
-        return Writer(self.emit, lambda element: element, lambda value, element: value)
+        return FloatWriter(self.emit, lambda element: element, lambda value, element: value, self.needs)
 
     @staticmethod
     def function_of(name: str, static: tuple[Any, ...]) -> tuple[str, Collection[str]]:
@@ -254,9 +257,10 @@ class Emitter:
         """The bits that resolve a freedom."""
         chosen = (self.choose or unchosen)(term)
         if isinstance(chosen, Approximation):
-            if chosen.term is None:
+            term_of = chosen.term or chosen.rounded
+            if term_of is None:
                 return self.nearest(term, lowering)
-            chosen = low_bits(chosen.term(*operands_of(term)), term.attrs[1])
+            chosen = low_bits(term_of(*operands_of(term)), term.attrs[1])
         word: str = lowering.low(chosen, term.attrs[1])
         return word
 

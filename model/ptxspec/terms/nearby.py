@@ -12,6 +12,7 @@ the exact number is.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
 from typing import NamedTuple
@@ -51,12 +52,12 @@ FORMATS = {
 }
 
 
-class Writer:
+class FloatWriter:
     """Writes operations of words or of vectors, each a line that `append` names. `of` gives the type of as many elements, and
-    `spread` such a vector of what may be a word or a constant, given the type of the elements."""
+    `spread` such a vector of what may be a word or a constant, given the type of the elements. `needs` takes declarations."""
 
-    def __init__(self, append: Append, of: TypeOf, spread: Spread):
-        self.append, self.of, self.spread = append, of, spread
+    def __init__(self, append: Append, of: TypeOf, spread: Spread, needs: set[str]):
+        self.append, self.of, self.spread, self.needs = append, of, spread, needs
 
     def const(self, element: str, value: float) -> str:
         """A constant, as LLVM writes it: in all elements, if there are several; and a real number by its bits."""
@@ -68,6 +69,13 @@ class Writer:
 
     def cast(self, operation: str, value: str, element: str, to: str) -> str:
         return self.append(f"{operation} {self.of(element)} {value} to {self.of(to)}")
+
+    def function(self, name: str, operand: str, element: str) -> str:
+        """LLVM's function of a number."""
+        type = self.of(element)
+        mangled = f"@llvm.{name}.{_mangled(type)}"
+        self.needs.add(f"declare {type} {mangled}({type})")
+        return self.append(f"call {type} {mangled}({type} {operand})")
 
     def select(self, truth: str, element: str, x: str, y: str) -> str:
         return self.append(f"select {self.of('i1')} {truth}, {self.of(element)} {x}, {self.of(element)} {y}")
@@ -98,8 +106,14 @@ class Writer:
         carried = self.op("add", "i32", self.op("add", "i32", bits, self.const("i32", 0x7FFF)), last)
         return self.cast("trunc", self.op("lshr", "i32", carried, sixteen), "i32", "i16")
 
-    def rounded(self, number: str, real: str, format: str, rounding: str) -> str:
-        """The pattern of a number of a wider format, rounded to another one."""
+    def rounded(self, number: str, real: str, format: str, rounding: str, rest: str = "") -> str:
+        """The pattern of a number of a wider format, or of the same one, in another format; with a `rest`, a number of double
+        precision, see `nearby`."""
+        if rest:
+            near = self.nearby(number, real, "f64", rest)
+            if format == "f64":
+                return near.bits if rounding == "rn" else near.directed(rounding)
+            number = self.cast("bitcast", near.odd(), "i64", "double")
         if real == "double" and format in ("f16", "bf16"):
             number, real = self.cast("bitcast", self.nearby(number, real, "f32").odd(), "i32", "float"), "float"
         if rounding == "rn" or real == FORMATS[format].real:
@@ -134,11 +148,18 @@ class Writer:
         return self.select(self.op("and", "i1", *bounds), of.word, sign_alone, bits)
 
 
+def _mangled(type: str) -> str:
+    """A type as LLVM has it in the names of its functions."""
+    match = re.fullmatch(r"<(\d+) x (\w+)>", type)
+    count, element = (f"v{match[1]}", match[2]) if match else ("", type)
+    return count + {"float": "f32", "double": "f64"}.get(element, element)
+
+
 class Nearby:
     """A number of a format next to an exact one, `bits` in words, and what the exact one is more than it: `side`, of which only
     the sign counts."""
 
-    def __init__(self, writer: Writer, bits: str, word: str, side: str, real: str):
+    def __init__(self, writer: FloatWriter, bits: str, word: str, side: str, real: str):
         self.writer, self.bits, self.word, self.side, self.real = writer, bits, word, side, real
         self.one, self.zero = writer.const(word, 1), writer.const(word, 0)
         self.negative = writer.op("icmp slt", word, bits, self.zero)

@@ -23,12 +23,9 @@ MARGIN = 2.0**-40
 KEPT = 1 << 16
 #: the functions of the host's library, by the names that pages have for them
 _LIBRARY = {"sine": "sin", "cosine": "cos", "power of two": "exp2", "logarithm": "log2", "hyperbolic tangent": "tanh"}
-#: those that the processor has itself: LLVM text that makes %y of %x0 and %x1
+#: the one that the processor has itself: LLVM text that makes %y of %x
 _OPERATIONS = {
-    "quotient": "  %y = fdiv double %x0, %x1",
-    "reciprocal": "  %y = fdiv double 1.0, %x0",
-    "root": "  %y = call double @llvm.sqrt.f64(double %x0)",
-    "reciprocal root": "  %root = call double @llvm.sqrt.f64(double %x0)\n  %y = fdiv double 1.0, %root",
+    "reciprocal root": "  %root = call double @llvm.sqrt.f64(double %x)\n  %y = fdiv double 1.0, %root",
 }
 #: by the name of a symbol, the function for LLVM to call, kept for as long as code may call it
 _SYMBOLS: dict[str, Any] = {}
@@ -128,16 +125,14 @@ def _quick(name: str, slow: str, function: str, count: int) -> frozenset[str]:
     elif function in _library():
         symbol = _library()[function]
         needs.add(f"declare double @{symbol}(double) {PURE}")
-        compute = f"  %y = call double @{symbol}(double %x0)"
+        compute = f"  %y = call double @{symbol}(double %x)"
     else:
         compute = "  %y = fsub double 0.0, 0.0"  # nothing is decided
     parameters = ", ".join(f"i64 %a{i}" for i in range(count))
-    taken = "\n".join(
-        f"  %w{i} = trunc i64 %a{i} to i32\n  %s{i} = bitcast i32 %w{i} to float\n  %x{i} = fpext float %s{i} to double"
-        for i in range(min(count, 2))
-    )
     text = f"""define internal i64 @{name}({parameters}) noinline nounwind willreturn readnone {{
-{taken}
+  %w = trunc i64 %a0 to i32
+  %s = bitcast i32 %w to float
+  %x = fpext float %s to double
 {compute}
   %low = fmul double %y, {_real(1 - MARGIN)}
   %high = fmul double %y, {_real(1 + MARGIN)}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
-from ptxspec.terms.nearby import Writer
+from ptxspec.terms.nearby import FloatWriter
 
 _FLOATS = {32: "float", 64: "double"}
 #: the widest integers that vectors are made of
@@ -323,10 +323,10 @@ class VectorEmitter(Emitter):
         self.needs.update(needs)
         return self.mapped(function, f"i{type.width}", [(a, f"i{type.width}") for a in args])
 
-    def writer(self, *values: str) -> Writer:
+    def writer(self, *values: str) -> FloatWriter:
         if not self.varies(*values):
             return super().writer(*values)
-        return Writer(self.vector, self.type, self.spread)
+        return FloatWriter(self.vector, self.type, self.spread, self.needs)
 
     def mapped(self, function: str, result: str, given: list[tuple[str, str]]) -> str:
         """What a function of words gives in each lane; it changes nothing."""

@@ -256,7 +256,7 @@ def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
     return (entry.shortcut, entry.type, operands) if len(operands) == len(entry.operands) else None
 
 
-class Known(NamedTuple):
+class KnownResult(NamedTuple):
     """A term, the function marked by `intrinsic` that returned it, and the arguments: terms below it, and others."""
 
     term: weakref.ref[Int]
@@ -267,7 +267,7 @@ class Known(NamedTuple):
 #: every function of which an interpretation may know the results otherwise, by name: on the trusted list, too
 INTRINSICS: dict[str, Callable[..., Int]] = {}
 #: by a result's id
-_results: dict[int, Known] = {}
+_results: dict[int, KnownResult] = {}
 
 
 def intrinsic(function: Callable[..., Int]) -> Callable[..., Int]:
@@ -285,13 +285,13 @@ def intrinsic(function: Callable[..., Int]) -> Callable[..., Int]:
         is_argument = any(a is result for a in bound.args)  # and would keep itself alive
         if result.op != "const" and not is_argument:
             key = id(result)
-            _results[key] = Known(weakref.ref(result, lambda _: _results.pop(key, None)), name, bound.args)
+            _results[key] = KnownResult(weakref.ref(result, lambda _: _results.pop(key, None)), name, bound.args)
         return result
 
     return call
 
 
-def known_result(term: Int) -> Known | None:
+def known_result(term: Int) -> KnownResult | None:
     """The function marked by `intrinsic` that a term is a result of, if there is one."""
     known = _results.get(id(term))
     return known if known is not None and known.term() is term else None
@@ -382,11 +382,11 @@ class Approximation(NamedTuple):
     nearest: Callable[..., int]
     allowed: Callable[..., bool]
     quick: str | None = None
-    """the function of the first operands, as numbers, that `nearest` rounds, by the name that compiled code knows it by"""
+    """the function of the first operand, as a number, that `nearest` rounds, by the name that compiled code knows it by"""
     rounded: Callable[..., Int] | None = None
-    """the correctly rounded result as a term over the operands, where there are terms for it that proofs may name"""
+    """what `nearest` gives, as a term over the operands: compiled code computes it, and proofs may name it"""
     term: Callable[..., Int] | None = None
-    """what `nearest` gives, as a term over the operands, for code that is compiled"""
+    """the same, where it is too long for proofs"""
 
 
 def approximate(
@@ -401,9 +401,9 @@ def approximate(
 ) -> Int:
     """A result that need only be near the exact one. nearest(*operands) gives the bits of the nearest number, and
     allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms. `quick` names the
-    function that `nearest` rounds, if it is one of: sine, cosine, power of two, logarithm, hyperbolic tangent, reciprocal, root,
-    reciprocal root, quotient. rounded(*operands), of terms, is an allowed result that proofs may name: the nearest one. Instead
-    of `nearest` there may be term(*operands), of terms, which gives the same."""
+    function that `nearest` rounds, if it is one of: sine, cosine, power of two, logarithm, hyperbolic tangent, reciprocal root.
+    rounded(*operands), of terms, is the nearest result, too: compiled code computes it, and proofs may name it. Instead of
+    `nearest` there may be term(*operands), of terms, which is too long for proofs."""
     if nearest is None:
         assert term is not None
         nearest = functools.partial(_of_numbers, term)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptxspec.terms.nearby import Writer
+from ptxspec.terms.nearby import FloatWriter
 
 #: the operations that are computed so, by the format, the rounding, and whether small results are flushed; each with what the
 #: processor must have for it
@@ -44,7 +44,7 @@ def has(name: str, static: tuple[Any, ...], features: str) -> bool:
     return name in _OPERATIONS and needed is not None and needed in features
 
 
-class Exact(NamedTuple):
+class ExactResult(NamedTuple):
     """A number of the processor's format `real`, and `rest`, with the sign of what the exact result is more than that, if it may
     be; `parts` are the last two numbers that were added."""
 
@@ -54,7 +54,7 @@ class Exact(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
-def computed(name: str, format: str, rounding: str, args: list[str], writer: Writer) -> str:
+def computed(name: str, format: str, rounding: str, args: list[str], writer: FloatWriter) -> str:
     """The bits of an operation's result, of bits of its operands; not of NaNs, nor where the result is one."""
     if format != "f32":
         exact = _single(name, format, args, writer)
@@ -65,23 +65,23 @@ def computed(name: str, format: str, rounding: str, args: list[str], writer: Wri
     return _zero_downward(exact, bits, writer) if rounding == "rm" else bits
 
 
-def flushed(name: str, format: str, rounding: str, args: list[str], bits: str, writer: Writer) -> str:
+def flushed(name: str, format: str, rounding: str, args: list[str], bits: str, writer: FloatWriter) -> str:
     """The same where small results are flushed, of the bits where they are not."""
     exact = (_double if format == "f32" else _single)(name, format, args, writer)
     return writer.flushed(bits, format, rounding, exact.number, exact.real, exact.rest)
 
 
-def _single(name: str, format: str, args: list[str], writer: Writer) -> Exact:
+def _single(name: str, format: str, args: list[str], writer: FloatWriter) -> ExactResult:
     """A result of a narrow format in single precision."""
     if name != "fused":
         numbers = [writer.real(a, format)[0] for a in args]
-        return Exact(writer.op(_OPERATIONS[name], "float", *numbers), "float")
+        return ExactResult(writer.op(_OPERATIONS[name], "float", *numbers), "float")
     exact = _double(name, format, args, writer)
     odd = writer.nearby(exact.number, exact.real, "f32", exact.rest).odd()
-    return Exact(writer.cast("bitcast", odd, "i32", "float"), "float")
+    return ExactResult(writer.cast("bitcast", odd, "i32", "float"), "float")
 
 
-def _double(name: str, format: str, args: list[str], writer: Writer) -> Exact:
+def _double(name: str, format: str, args: list[str], writer: FloatWriter) -> ExactResult:
     """A result in double precision."""
 
     def real(operation: str, *operands: str) -> str:
@@ -90,12 +90,12 @@ def _double(name: str, format: str, args: list[str], writer: Writer) -> Exact:
     wide = [writer.cast("fpext", writer.real(a, format)[0], "float", "double") for a in args]
     first, *last = wide if name == "sum" else [real("fmul", *wide[:2]), *wide[2:]]
     if not last:
-        return Exact(first, "double", parts=(first,))
+        return ExactResult(first, "double", parts=(first,))
     total = real("fadd", first, last[0])
-    return Exact(total, "double", lost(writer, total, first, last[0]), (first, last[0]))
+    return ExactResult(total, "double", lost(writer, total, first, last[0]), (first, last[0]))
 
 
-def lost(writer: Writer, total: str, first: str, second: str) -> str:
+def lost(writer: FloatWriter, total: str, first: str, second: str) -> str:
     """What a sum of two numbers of double precision lacks."""
 
     def less(x: str, y: str) -> str:
@@ -105,7 +105,7 @@ def lost(writer: Writer, total: str, first: str, second: str) -> str:
     return writer.op("fadd", "double", less(first, less(total, added)), less(second, added))
 
 
-def _zero_downward(exact: Exact, bits: str, writer: Writer) -> str:
+def _zero_downward(exact: ExactResult, bits: str, writer: FloatWriter) -> str:
     """A sum that is zero has a sign, unless both numbers are zeros without one."""
     if len(exact.parts) == 1:
         return bits
