@@ -70,6 +70,7 @@ def test_the_page_is_marked_and_its_chapter_is_open(tmp_path: Path) -> None:
         assert page.eval_on_selector_all("[aria-current=page]", marked) == ["A #"]
         assert page.locator("li.current-page").count() == 1 and opened(page) == ["Two"]
         page.click("a[href$='two/b.html']")
+        page.wait_for_load_state()  # a click does not wait for the page's scripts
         assert page.url == (tmp_path / "two/b.html").as_uri()
         assert page.eval_on_selector_all("[aria-current=page]", marked) == ["B #"]
         page.goto((tmp_path / "elsewhere.html").as_uri())
