@@ -21,7 +21,7 @@ from fuzzing import Finding, Unfit
 
 import ptxspec
 from ptxspec.evidence.kernels.operand_rows import special
-from ptxspec.machine.native import code, engine
+from ptxspec.machine.native import code
 from ptxspec.terms.types import TYPES, Type
 from ptxspec_workshop.generate.fuzzing import alphabet, random_instruction
 
@@ -247,7 +247,7 @@ def _inputs(source: random.Random, threads: int) -> np.ndarray:
 @contextmanager
 def _knobs(source: random.Random) -> Iterator[None]:
     """How much of LLVM's work is done, which no result depends on: mostly all of it. As before afterwards."""
-    knobs = {(engine, "FEW_THREADS"): source.choice([0, 0, 0, 0, engine.FEW_THREADS])}
+    knobs = {(code, "PATIENCE"): source.choice([0.0] * 4 + [code.PATIENCE])}
     knobs |= {(code, "LARGE"): source.choice([code.LARGE] * 7 + [0])}
     before = {knob: getattr(*knob) for knob in knobs}
     try:

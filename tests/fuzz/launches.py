@@ -183,9 +183,11 @@ def _knobs(seed: int) -> Iterator[None]:
     resident = source.choice([2048, 128, 64, 64, 64])
     round_, turn = source.choice([100_000, 1000, 60]), source.choice([1024, 1024, 100, 1])
     large, piece = source.choice([(code.LARGE, code.PIECE)] * 4 + [(0, 200), (0, 2000)])
+    patience = source.choice([0.0, 1e-9, code.PATIENCE])
     knobs = {
         (code, "LARGE"): large,
         (code, "PIECE"): piece,
+        (code, "PATIENCE"): patience,
         (LIMITS, "RESIDENT"): resident,
         (LIMITS, "RESIDENT_WITH_IMAGES"): resident,
         (LIMITS, "RESIDENT_IN_CLUSTERS"): max(resident, 256),
