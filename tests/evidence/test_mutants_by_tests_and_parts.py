@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ptxspec.terms import integer, select, undefined
+from ptxspec.terms import integer, select, undefined, unspecified
 from ptxspec.terms.core import variable
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import low_bits, maximum, minimum
+from ptxspec.terms.vocabulary import Approximation, is_allowed, low_bits, maximum, minimum
 from ptxspec_workshop.generate.image_cases import QueryCase, SurfaceCase, TextureCase
 from ptxspec_workshop.mutation import by_oracles, by_tests, judging, sameness
 from ptxspec_workshop.mutation.by_parts import Parts
 from ptxspec_workshop.mutation.judging import KILLED, UNDECIDED, Judgement, PriorEvidence, judge
-from ptxspec_workshop.mutation.meanings import cases, leaves
+from ptxspec_workshop.mutation.meanings import cases, leaves, like, machine
 from ptxspec_workshop.mutation.mutants import Mutant, of_page
 from ptxspec_workshop.mutation.planting import planted
 from ptxspec_workshop.mutation.reach import graph
@@ -189,3 +189,18 @@ def test_lookups_that_differ_without_a_mistake_are_not_asked() -> None:
     names = {case.name for own in by_opcode.values() for case in own}
     assert len(names) > 2000 and names < answered.keys()
     assert all("grad" in name or " offset" in name for name in answered.keys() - names)
+
+
+@pytest.mark.parametrize("kind", [undefined, unspecified])
+def test_some_machine_chooses_what_is_allowed(kind: Callable[..., Any]) -> None:
+    """The same bits for equal operands, for every freedom that a definition may have."""
+    freedom = kind("somewhere", TYPES["u8"], variable("x", 8))
+    chosen = [machine(freedom, (operand,)) for operand in (3, 3, 4)]
+    assert chosen[0] == chosen[1] != chosen[2] and all(is_allowed(freedom, (3,), bits) for bits in chosen)
+
+
+@pytest.mark.parametrize("part", ["nearest", "allowed", "rounded", "term"])
+def test_approximations_that_differ_in_a_function_are_not_alike(part: str) -> None:
+    """Of each the mistake may be one that only it shows."""
+    plain = Approximation(lambda x: x, lambda bits, x: True, None, lambda x: x, lambda x: x)
+    assert like(plain) == like(plain._replace(quick=None)) != like(plain._replace(**{part: lambda x: x + 1}))

@@ -152,7 +152,7 @@ def bodies_in(terms: Iterable[Term]) -> dict[Any, Term]:
 def like(thing: Any) -> Any:
     """What is equal for functions of the same text that hold the same."""
     if isinstance(thing, Approximation):
-        return like(thing.nearest), like(thing.allowed), thing.quick, like(thing.term)
+        return like(thing.nearest), like(thing.allowed), thing.quick, like(thing.rounded), like(thing.term)
     if isinstance(thing, partial):
         return like(thing.func), tuple(like(a) for a in (*thing.args, *thing.keywords.values()))
     code = getattr(thing, "__code__", None)
@@ -178,7 +178,7 @@ def alike(term: Any, mutant: Mutant, memo: dict[int, Any], kept: dict[Any, Any])
 
 def machine(freedom: Any, operands: tuple[int, ...]) -> int:
     """The choice of some machine: bits that PTX allows, a function of the freedom's entry and the operands' values."""
-    slug, _, _, _, allowed, operation = freedom.attrs
+    slug, _, _, _, allowed, operation, _ = freedom.attrs
     width: int = freedom.attrs[1]
     if isinstance(allowed, Approximation):
         return allowed.nearest(*operands)
