@@ -114,7 +114,7 @@ def _agreed(offered: dict[int, dict[int, _Contraction]]) -> dict[int, _Contracti
 def _basic_blocks(kernel: Kernel, flow: FlowGraph) -> Iterator[tuple[int, int, set[str]]]:
     """Each basic block: its first instruction, the one behind its last, and the registers that may be read after it. Those that
     the engines cut because they are long are one here."""
-    live = flow.live_in()
+    live = flow.live_in
     bounds = leaders(kernel)
     after = {b.end: set().union(*(live[s] for s in successors(b))) for b in flow.blocks if b.finishes is None}
     for start, end in zip(bounds, [*bounds[1:], len(kernel.code)], strict=True):

@@ -299,7 +299,7 @@ class ExactRun:
     def fill(self, fresh: Fresh, first: int) -> None:
         """Let registers that may be read before they are written begin as a seed decides."""
         types = self.program.kernel.registers
-        for name in fresh.begun(self.program.flow.live_in()[0], types) - {BEGINS, ENDS, FRAME}:
+        for name in fresh.begun(self.program.flow.live_in[0], types) - {BEGINS, ENDS, FRAME}:
             rows = fresh.registers(name, types[name].width, first, len(self.registers))
             for registers, word in zip(self.registers, rows, strict=True):
                 value = int.from_bytes(word.tobytes(), "little")

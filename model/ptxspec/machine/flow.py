@@ -235,7 +235,7 @@ class FlowGraph:
             [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
         )
         after = self.blocks[self._landings[index]].next
-        live = set() if after is None else self._live[after] - set(call_graph.KEPT)
+        live = set() if after is None else self.live_in[after] - set(call_graph.KEPT)
         again = self.function_of(index) in self._recursive
         return stack_registers + sorted(page.put_by(live, result_registers(kernel.code[index]), self._of_thread, again))
 
@@ -249,12 +249,9 @@ class FlowGraph:
         return call_graph.recursive(self.kernel) if self.kernel.functions else set()
 
     @cached_property
-    def _live(self) -> list[set[str]]:
-        return self._live_if(self._lasting)
-
     def live_in(self) -> list[set[str]]:
         """For each block the registers that it, or a block after it, may read before writing them."""
-        return self._live
+        return self._live_if(self._lasting)
 
     def _live_if(self, lasting: dict[str, set[str]]) -> list[set[str]]:
         """The same, if these are the registers that returns leave to further calls of a function."""

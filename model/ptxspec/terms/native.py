@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -500,6 +501,12 @@ class CodeSource:
         definitions = sorted(n for n in needs if not n.startswith("declare"))
         text = _in_environment(text, _triple().partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{_triple()}"', *declarations, *definitions, text])
+
+    def quick(self) -> CodeSource:
+        """The same text, to be compiled by QUICK alone."""
+        other = copy(self)
+        other.level, other.passes = 0, QUICK
+        return other
 
     @property
     def name(self) -> str:

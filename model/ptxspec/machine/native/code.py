@@ -32,6 +32,9 @@ PATIENCE = 1.2e-6
 #: twice the time for a text that is twice as long, and between two pieces a launch may be ended
 LARGE, PIECE = 8_000, 4_000
 
+#: the functions that the driver calls, by the fields of the context that have their addresses
+ENTRIES = {"turns": "threads_run_at", "begin": "begin_at", "end_batch": "end_batch_at"}
+
 #: the passes for turns of warps: all others together take LLVM eight times as long, for hardly quicker code
 OF_WARPS = ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "sinking", "simplify_cfg")
 
@@ -41,8 +44,8 @@ _OUTLINED = re.compile(r"^(.*)(@outlined_\d+)\b", re.M)
 
 
 class Code:
-    """`turns`, `begin` and `end_batch` are the addresses of what a kernel's threads do in their turns, of what makes a batch
-    ready, and of what ends one. `watch` is called before and after LLVM has worked on a text.
+    """`entries` are the addresses of what a kernel's threads do in their turns, of what makes a batch ready, and of what ends a
+    batch. `watch` is called before and after LLVM has worked on a text.
 
     The code is made quickly, unless fast code was made before and kept. Who runs it tells of the seconds by `note`; when these
     have become as many as fast code takes to make, `improve` makes that."""
@@ -63,7 +66,7 @@ class Code:
         if self._is_large or not PATIENCE or fast.is_kept:
             self._enter(self._library(fast))
             return
-        self._enter(self._library(self._source(*whole, QUICK, 0)))
+        self._enter(self._library(fast.quick()))
         self._fast, self._left = fast, PATIENCE * len(fast.text)
 
     @property
@@ -88,14 +91,14 @@ class Code:
 
     def _enter(self, library: Library) -> None:
         """Note where the functions begin that the driver calls."""
-        self.turns, self.begin, self.end_batch = (library.address(name) for name in ("turns", "begin", "end_batch"))
+        self.entries = tuple(library.address(name) for name in ENTRIES)
 
     @property
     def _is_large(self) -> bool:
         return self.count >= MANY_BLOCKS or len(self.layout.program.kernel.code) >= MANY_INSTRUCTIONS
 
-    def _source(self, text: str, needs: set[str], passes: Sequence[str] | None = None, level: int = 2) -> CodeSource:
-        level = 0 if self._is_large else level
+    def _source(self, text: str, needs: set[str], passes: Sequence[str] | None = None) -> CodeSource:
+        level = 0 if self._is_large else 2
         text = f"{_MEMORY}\n{text}\n{_WEIGHTS}"
         return CodeSource(text, needs | hosts.NEEDS, vectorize=False, level=level, passes=passes, entered=())
 

@@ -27,7 +27,7 @@ from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.kernel_tables import kernel_tables
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.native.array_pool import ArrayPool, WorkerArrays, set_array
-from ptxspec.machine.native.code import Code, driver
+from ptxspec.machine.native.code import ENTRIES, Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.global_blocks import sites
 from ptxspec.machine.native.layout import Layout
@@ -152,8 +152,8 @@ class NativeRun:
         self.flow = program.flow
         #: the context as it was when the first launch began to run
         self._begun: np.ndarray | None = None
-        #: the function of its turns
-        self._turns = 0
+        #: those of the code that it runs
+        self._entries: tuple[int, ...] = ()
         self._worker = compiled.arrays(slots, extents, worker)
         self._worker.owner = self
         #: where the machine code finds all it touches, and the arrays among that
@@ -285,8 +285,8 @@ class NativeRun:
         code = self._compiled.code
         if code.is_due:
             code.improve()
-        if code.turns != self._turns:
-            self._take(code)
+        if code.entries is not self._entries:
+            self._take(code.entries)
         began = time.perf_counter()
         reason = self._drive(self._pointer)
         code.note(time.perf_counter() - began)
@@ -294,13 +294,13 @@ class NativeRun:
             hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
         return int(reason)
 
-    def _take(self, code: Code) -> None:
-        """Run this code from now on."""
-        self._turns = code.turns
+    def _take(self, entries: tuple[int, ...]) -> None:
+        """Run the code of these entries from now on."""
+        self._entries = entries
         for words in (self.context, self._begun):
             if words is not None:
-                words[FIELD["threads_run_at"]] = code.turns
-                words[FIELD["begin_at"]], words[FIELD["end_batch_at"]] = code.begin, code.end_batch
+                for field, address in zip(ENTRIES.values(), entries, strict=True):
+                    words[FIELD[field]] = address
 
     def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""

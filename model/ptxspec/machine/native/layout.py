@@ -58,7 +58,7 @@ class Layout:
         self.tells_of_launch = any(LAUNCH in variables_of(meaning(n, program.clustered)) for n in self.special_offsets)
         #: values that a thread gives its warp beside the first, at most
         self.more_words = more_words(program)
-        self.live = program.flow.live_in()
+        self.live = program.flow.live_in
         #: bytes that narrow loops need for the threads that go through one side by side
         self.tile_bytes = 8
         #: for each block the registers that it writes
