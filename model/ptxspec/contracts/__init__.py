@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ptxspec.spec.machine import memory as memory_rules
     from ptxspec.spec.machine import order as memory_order
     from ptxspec.spec.matrices import fragments, scales, tiles
+    from ptxspec.spec.memory_model import axioms, causality, coherence, operations, scopes, synchronization
     from ptxspec.spec.operands import type_checking
     from ptxspec.spec.special_registers import thread_coordinates
     from ptxspec.spec.state_spaces import banks, generic_addressing
@@ -108,6 +109,12 @@ PAGES = {
     "type_checking": "operands.type_checking",
     "types": "types.index",
     "variables": "variables.index",
+    "axioms": "memory_model.axioms",
+    "causality": "memory_model.causality",
+    "coherence": "memory_model.coherence",
+    "operations": "memory_model.operations",
+    "scopes": "memory_model.scopes",
+    "synchronization": "memory_model.synchronization",
     "warps": "machine.warps",
 }
 

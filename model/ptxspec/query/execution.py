@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op
+from ptxspec.language.checked import Checked, Kernel, Op, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.forms import page_name
@@ -208,6 +208,38 @@ class SymbolicExecution:
     def note(self, op: Op, step: InstructionStep, done: Bool) -> None:
         """Keep what an instruction did where a condition holds, for those who look at it."""
         self.steps.append(step)
+
+
+class KernelExecution(SymbolicExecution):
+    """The instructions of a kernel of a module, whose operands may be addresses."""
+
+    def __init__(self, source: Source, kernel: Kernel, checked: Checked):
+        super().__init__(source, kernel)
+        self.checked = checked
+
+    def address_of(self, name: str, way: PathState, lane: int) -> Int:
+        """The address of a variable of this name."""
+        raise NotImplementedError
+
+    def operand(self, type: Type | None, width: int, operand: Any, way: PathState, lane: int) -> Any:
+        size, variables = self.checked.address_size, contracts.variables
+        match operand:
+            case tree.Address(base, offset):
+                size = sum_bits(self.kernel, operand, size)
+                start = constant(0) if base is None else self.operand(None, 64, base, way, lane)
+                return low_bits(variables.behind(start, offset, size), width)
+            case tree.Indexed():
+                start = self.address_of(operand.base.text, way, lane)
+                index = self.operand(None, 32, operand.register, way, lane)
+                address = variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
+                return low_bits(address, width)
+            case tree.Sum(base, offset):
+                return low_bits(variables.behind(self.address_of(base.text, way, lane), offset, size), width)
+            case tree.Name(name) if name not in self.kernel.registers and name in self.kernel.places:
+                return low_bits(self.address_of(name, way, lane), width)
+            case tree.Name(name) if name in self.checked.signatures:
+                raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
+        return super().operand(type, width, operand, way, lane)
 
 
 def _is_special(type: Type) -> bool:

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from ptxspec import contracts
-from ptxspec.language import tree
-from ptxspec.language.checked import Op, sum_bits
+from ptxspec.language.checked import Op
 from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name
 from ptxspec.machine.flow import Block, FlowGraph, ending
-from ptxspec.query.execution import SymbolicExecution
+from ptxspec.query.execution import KernelExecution
 from ptxspec.query.outcomes import (
     ALONE,
     WARP_ALONE,
@@ -36,7 +35,7 @@ from ptxspec.query.paths.ordering import Orders
 from ptxspec.query.paths.places import Regions
 from ptxspec.query.paths.sides import Side, side
 from ptxspec.terms import effects
-from ptxspec.terms.core import Bool, Int, constant
+from ptxspec.terms.core import Bool, Int
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
@@ -44,11 +43,11 @@ from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variable
 MOST_STEPS = 30_000
 
 
-class Walk(SymbolicExecution):
+class Walk(KernelExecution):
     """One side, executed on all its paths."""
 
     def __init__(self, side: Side, options: Options):
-        super().__init__(side.source, side.kernel)
+        super().__init__(side.source, side.kernel, side.checked)
         self.side, self.options, self.lanes = side, options, options.lanes
         self.flow = FlowGraph(side.kernel)
         self.faults: Bool = FALSE
@@ -64,7 +63,6 @@ class Walk(SymbolicExecution):
         self.calling = Calling(self)
         self.collectives = Collectives(self)
         self.orders = Orders(self)
-        self.variables = contracts.variables
         self.waiting: dict[Any, tuple[tuple[int, int], list[PathState]]] = {}
         self.ends: list[PathState] = []
         self._instances, self._block_number = 0, 0
@@ -215,25 +213,8 @@ class Walk(SymbolicExecution):
 
     # instructions --------------------------------------------------------------------------------------------------------
 
-    def operand(self, type: Type | None, width: int, operand: Any, way: PathState, lane: int) -> Any:
-        size = self.side.checked.address_size
-        match operand:
-            case tree.Address(base, offset):
-                size = sum_bits(self.kernel, operand, size)
-                start = constant(0) if base is None else self.operand(None, 64, base, way, lane)
-                return low_bits(self.variables.behind(start, offset, size), width)
-            case tree.Indexed():
-                start = self.places.address(operand.base.text, way, lane)
-                index = self.operand(None, 32, operand.register, way, lane)
-                address = self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
-                return low_bits(address, width)
-            case tree.Sum(base, offset):
-                return low_bits(self.variables.behind(self.places.address(base.text, way, lane), offset, size), width)
-            case tree.Name(name) if name not in self.kernel.registers and name in self.kernel.places:
-                return low_bits(self.places.address(name, way, lane), width)
-            case tree.Name(name) if name in self.side.checked.signatures:
-                raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
-        return super().operand(type, width, operand, way, lane)
+    def address_of(self, name: str, way: PathState, lane: int) -> Int:
+        return self.places.address(name, way, lane)
 
     def note(self, op: Op, step: InstructionStep, done: Bool) -> None:
         if id(op) in self._silent:

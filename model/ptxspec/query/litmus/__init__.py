@@ -1,0 +1,1 @@
+"""Litmus tests: what small programs of several threads may do by the memory model."""

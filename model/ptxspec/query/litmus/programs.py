@@ -1,0 +1,306 @@
+"""The program of a litmus test: its variables, its threads, and what a choice of one path for each thread executes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+from ptxspec import contracts
+from ptxspec.query.litmus.threads import ThreadOperation, ThreadPath
+from ptxspec.query.outcomes import Unsupported
+from ptxspec.terms.core import Bool, Int
+from ptxspec.terms.exact import NoChoice, evaluate
+from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
+from ptxspec.terms.orders import Proxy
+from ptxspec.terms.registries import RULES
+from ptxspec.terms.vocabulary import variables_in
+
+#: a thread of a test stands for a warp of threads that do the same, where a barrier counts them
+WARP = contracts.warps.LANES
+#: ways in which the arrivals at barriers may belong to phases, at most
+MOST_PHASES = 10_000
+
+
+class Variable(NamedTuple):
+    """A variable of a test: its size in bytes, what it holds at first, the variable whose location it has, the one whose virtual
+    address it stands for, and the proxy by which it is accessed."""
+
+    name: str
+    size: int
+    initial: int = 0
+    location: str = ""
+    address: str = ""
+    proxy: Proxy = Proxy.GENERIC
+
+
+class Piece(NamedTuple):
+    """Bytes of memory that every operation accesses all or none of; bits of the operations that access them, and that write them."""
+
+    bytes: ByteRange
+    accessed_by: int
+    written_by: int
+    read_by: int
+
+
+class Combination:
+    """One path for each thread. `operations` are first those that initialize memory, then those of the threads."""
+
+    def __init__(self, variables: Mapping[str, Variable], places: Sequence[ThreadPlace], paths: Sequence[ThreadPath]):
+        self.paths = paths
+        self.noted: list[ThreadOperation | None] = []
+        self.operations: list[Operation] = []
+        self._initial: dict[int, int] = {}
+        reads: dict[str, Operation] = {}
+        for variable in variables.values():
+            if not variable.location:
+                here = ByteRange(variable.name, 0, variable.size)
+                self._initial[len(self.operations)] = variable.initial
+                nowhere = ThreadPlace(-1, -1, -1)
+                text = f"{variable.name} = {variable.initial}"
+                self.noted.append(None)
+                self.operations.append(
+                    Operation(OperationKind.WRITE, None, nowhere, 0, text, address=here, location=here)
+                )
+        for thread, (place, path) in enumerate(zip(places, paths, strict=True)):
+            for noted in path.operations:
+                operation = _operation(noted, thread, place, variables, reads)
+                self.noted.append(noted)
+                self.operations.append(operation)
+                if noted.reads:
+                    reads[noted.reads] = operation
+        self.pieces = self._pieces()
+
+    def _pieces(self) -> list[Piece]:
+        bounds: dict[str, set[int]] = {}
+        for operation in self.operations:
+            here = operation.location
+            if here is not None:
+                bounds.setdefault(here.object, set()).update((here.offset, here.offset + here.size))
+        pieces = []
+        for name, ends in bounds.items():
+            cuts = sorted(ends)
+            for begin, end in zip(cuts, cuts[1:], strict=False):
+                here = ByteRange(name, begin, end - begin)
+                pieces.append(Piece(here, *(self._bits_of(here, what) for what in ("accesses_memory", "writes", "reads"))))
+        return pieces
+
+    def _bits_of(self, here: ByteRange, what: str) -> int:
+        is_so = getattr(contracts.operations, what)
+        return sum(
+            1 << i
+            for i, operation in enumerate(self.operations)
+            if is_so(operation) and operation.location is not None and operation.location.covers(here)
+        )
+
+    # what is read --------------------------------------------------------------------------------------------------------
+
+    def readings(self, may_go_on: Callable[[list[list[int]]], bool]) -> Iterator[tuple[list[list[int]], dict[str, int] | None]]:
+        """For each choice of the writes that pieces are read from: that as rows for each piece, and what is read; None if a value
+        would be its own reason. Choices with which a path is not taken are left out, and those of which a part, as rows, may not
+        go on."""
+        slots = [
+            (number, reader)
+            for reader in range(len(self.operations))
+            for number, piece in enumerate(self.pieces)
+            if piece.read_by >> reader & 1
+        ]
+        yield from self._read_from(slots, {}, may_go_on)
+
+    def _read_from(
+        self,
+        slots: list[tuple[int, int]],
+        sources: dict[tuple[int, int], int],
+        may_go_on: Callable[[list[list[int]]], bool],
+    ) -> Iterator[tuple[list[list[int]], dict[str, int] | None]]:
+        values = self._values(sources)
+        if not all(evaluate(c, values) for c, names in self._conditions if names <= values.keys()):
+            return
+        rows = [[0] * len(self.operations) for _ in self.pieces]
+        for (number, reader), writer in sources.items():
+            rows[number][writer] |= 1 << reader
+        if sources and not may_go_on(rows):
+            return
+        if len(sources) == len(slots):
+            yield rows, values if len(values) == self._reads else None
+            return
+        number, reader = slots[len(sources)]
+        for writer in range(len(self.operations)):
+            if self.pieces[number].written_by >> writer & 1 and writer != reader:
+                yield from self._read_from(slots, {**sources, (number, reader): writer}, may_go_on)
+
+    @cached_property
+    def _conditions(self) -> list[tuple[Bool, frozenset[str]]]:
+        """The conditions of the paths, with the variables in each."""
+        return [(c, _variables(c)) for path in self.paths for c in path.conditions]
+
+    @cached_property
+    def _reads(self) -> int:
+        """How many operations read."""
+        return sum(noted is not None and bool(noted.reads) for noted in self.noted)
+
+    def _values(self, sources: Mapping[tuple[int, int], int]) -> dict[str, int]:
+        """What each read returns, as far as that is known."""
+        values: dict[str, int] = {}
+        waiting = [i for i, noted in enumerate(self.noted) if noted is not None and noted.reads]
+        while waiting:
+            left = [i for i in waiting if not self._read(i, sources, values)]
+            if len(left) == len(waiting):
+                break
+            waiting = left
+        return values
+
+    def _read(self, reader: int, sources: Mapping[tuple[int, int], int], values: dict[str, int]) -> bool:
+        """Compute what an operation reads, if what it reads from is known."""
+        noted, location = self.noted[reader], self.operations[reader].location
+        assert noted is not None and location is not None
+        result = 0
+        for number, piece in enumerate(self.pieces):
+            if piece.read_by >> reader & 1:
+                writer = sources.get((number, reader))
+                if writer is None or not self._reasons[writer] <= values.keys():
+                    return False
+                result |= self.written(writer, piece, values) << (8 * (piece.bytes.offset - location.offset))
+        values[noted.reads] = result
+        return True
+
+    @cached_property
+    def _reasons(self) -> list[frozenset[str]]:
+        """For each operation the variables on which what it writes depends."""
+        return [
+            frozenset() if noted is None or noted.writes is None else _variables(noted.writes) for noted in self.noted
+        ]
+
+    def written(self, writer: int, piece: Piece, values: Mapping[str, int]) -> int:
+        """What a write leaves in a piece."""
+        noted, location = self.noted[writer], self.operations[writer].location
+        assert location is not None
+        if noted is None:
+            whole = self._initial[writer]
+        else:
+            assert noted.writes is not None
+            whole = value_of(noted.writes, values)
+        return whole >> (8 * (piece.bytes.offset - location.offset)) & (1 << 8 * piece.bytes.size) - 1
+
+    # barriers ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def phases(self) -> list[list[int]]:
+        """The ways in which arrivals and waits may belong to phases, as rows of those that belong to one; none if on each a thread
+        waits for ever."""
+        meetings = contracts.synchronization
+        barriers: dict[tuple[str, int], list[int]] = {}
+        for i, operation in enumerate(self.operations):
+            if operation.barrier:
+                place = operation.place.cta if operation.barrier != "cluster" else operation.place.cluster
+                barriers.setdefault((operation.barrier, place), []).append(i)
+        ways: list[list[list[frozenset[int]]]] = []
+        for (name, place), members in barriers.items():
+            ways.append(self._phases_of(name, place, members, meetings))
+        rows = []
+        for choice in product(*ways):
+            row = [0] * len(self.operations)
+            for phase in (phase for barrier in choice for phase in barrier):
+                for i in phase:
+                    row[i] |= sum(1 << k for k in phase)
+            rows.append(row)
+            if len(rows) > MOST_PHASES:
+                raise Unsupported(f"the threads may meet at barriers in more than {MOST_PHASES:,} ways")
+        return rows
+
+    def _phases_of(self, name: str, place: int, members: list[int], meetings: Any) -> list[list[frozenset[int]]]:
+        """The ways in which operations at one barrier belong to phases. At the barrier of a cluster, and at one of all threads of a
+        CTA, each thread that comes at all takes part in each phase until it ends."""
+        threads = {i: self.operations[i].thread for i in members}
+        lines: dict[int | None, list[int]] = {}
+        for i in members:
+            lines.setdefault(threads[i], []).append(i)
+        if name == "cluster":
+            phases: dict[int, set[int]] = {}
+            for line in lines.values():
+                for kind in (meetings.arrives, meetings.waits):
+                    for number, i in enumerate(i for i in line if kind(self.operations[i])):
+                        phases.setdefault(number, set()).add(i)
+            return [[frozenset(p) for p in phases.values()]]
+        counts = {self._count(i) for i in members}
+        if counts == {None}:
+            longest = max(map(len, lines.values()))
+            return [[frozenset(line[n] for line in lines.values() if n < len(line)) for n in range(longest)]]
+        if len(counts) > 1:
+            raise Unsupported(f"barrier {name}: {_rule('barrier counts differ')}")
+        (count,) = counts
+        if not count or count % WARP:
+            raise Unsupported(f"barrier {name}: {_rule('barrier count')}")
+        return list(self._quorums(tuple(tuple(line) for line in lines.values()), count // WARP))
+
+    def _count(self, i: int) -> int | None:
+        noted = self.noted[i]
+        assert noted is not None
+        return noted.threads
+
+    def _quorums(self, lines: tuple[tuple[int, ...], ...], count: int) -> Iterator[list[frozenset[int]]]:
+        """The ways in which so many threads at a time complete phases, until no more do; all waits must be among them."""
+        heads = [k for k, line in enumerate(lines) if line]
+        waits = contracts.synchronization.waits
+        if not heads:
+            yield []
+            return
+        if len(heads) < count:
+            if not any(waits(self.operations[i]) for line in lines for i in line):
+                yield []
+            return
+        for chosen in combinations(heads, count):
+            phase = frozenset(lines[k][0] for k in chosen)
+            rest = tuple(line[1:] if k in chosen else line for k, line in enumerate(lines))
+            for more in self._quorums(rest, count):
+                yield [phase, *more]
+
+
+def _operation(
+    noted: ThreadOperation,
+    thread: int,
+    place: ThreadPlace,
+    variables: Mapping[str, Variable],
+    reads: Mapping[str, Operation],
+) -> Operation:
+    address, location, proxy = None, None, noted.proxy
+    if noted.address is not None:
+        variable = variables[noted.address.object]
+        address = noted.address._replace(object=variable.address or variable.name)
+        location = noted.address._replace(object=variable.location or variable.name)
+        proxy = noted.proxy if variable.proxy is Proxy.GENERIC else variable.proxy
+    return Operation(
+        noted.kind,
+        thread,
+        place,
+        noted.position,
+        noted.text,
+        noted.order,
+        noted.scope,
+        proxy,
+        address,
+        location,
+        noted.proxies,
+        noted.barrier,
+        tuple(reads[name] for name in sorted(noted.depends_on) if name in reads),
+    )
+
+
+def _rule(name: str) -> str:
+    """The sentence of a rule of barriers."""
+    contracts.barriers  # noqa: B018: declares it
+    return RULES[name].sentence
+
+
+def value_of(term: Int, values: Mapping[str, int]) -> int:
+    """A term's value. Raises Unsupported if it is one that PTX leaves open."""
+    try:
+        result = evaluate(term, values)
+    except NoChoice as error:
+        raise Unsupported(f"what is written depends on a result that PTX leaves open: {error}") from None
+    return int(result)
+
+
+def _variables(term: Any) -> frozenset[str]:
+    return frozenset(variables_in([term]))

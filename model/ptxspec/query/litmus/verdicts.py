@@ -1,0 +1,302 @@
+"""What a litmus test may do by the memory model."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
+from ptxspec import contracts
+from ptxspec.machine.call_graph import linked
+from ptxspec.query.litmus.executions import Candidate, Enumeration
+from ptxspec.query.litmus.programs import Combination, value_of
+from ptxspec.query.litmus.reading import LitmusTest, holds, read, values_in
+from ptxspec.query.litmus.reasons import Reason, Reasons
+from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk
+from ptxspec.query.litmus.writing import module_of
+from ptxspec.query.outcomes import Unsupported
+from ptxspec.terms.core import constant
+from ptxspec.terms.relations import AXIOMS, MemoryModel
+from ptxspec.terms.vocabulary import FALSE
+
+#: how often a loop is taken at most
+LOOPS = 2
+#: candidates that break an axiom, looked at for a reason, at most
+MOST_BROKEN = 2_000
+#: the editions of the manual that have a memory model, the oldest and the newest
+OLDEST, NEWEST = (6, 0), (9, 4)
+#: how far apart variables lie, and where the first one does
+_APART, _FIRST = 1 << 20, 1 << 32
+
+
+class LitmusOperation(NamedTuple):
+    """An operation of an execution that is shown: its name, its instruction, and what it reads and writes, if it does."""
+
+    name: str
+    text: str
+    reads: int | None
+    writes: int | None
+
+
+class LitmusWitness(NamedTuple):
+    """An execution. `operations` are what the threads execute, `reads_from` is the write of each read, and `coherence` the pairs
+    of writes in coherence order, all by their names; `final` has what is asked about, by its name in the condition."""
+
+    operations: tuple[LitmusOperation, ...]
+    reads_from: dict[str, str]
+    coherence: tuple[tuple[str, str], ...]
+    final: dict[str, int]
+
+
+class BrokenAxiom(NamedTuple):
+    """An axiom that executions with the outcome break, how many were looked at that do, and for one of them the steps of the cycle
+    in words."""
+
+    axiom: str
+    count: int
+    steps: tuple[str, ...]
+
+
+class LitmusVerdict(NamedTuple):
+    """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome that
+    the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is true.
+    An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break. `notes`
+    say what was not looked at.
+
+    >>> test = \"\"\"PTX SB { x = 0; y = 0; }
+    ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
+    ... st.weak x, 1 | st.weak y, 1 ;
+    ... fence.sc.gpu | fence.sc.gpu ;
+    ... ld.weak r0, y | ld.weak r0, x ;
+    ... exists (P0:r0 == 0 /\\\\ P1:r0 == 0)\"\"\"
+    >>> ptxspec.litmus(test).status
+    'forbidden'
+    >>> ptxspec.litmus(test.replace("fence.sc", "fence.acq_rel")).status
+    'allowed'
+    """
+
+    name: str
+    model: str
+    quantifier: str
+    status: Literal["allowed", "forbidden"]
+    holds: bool
+    witness: LitmusWitness | None
+    reasons: tuple[BrokenAxiom, ...]
+    notes: tuple[str, ...]
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
+        >>> ptxspec.litmus(text).as_dict()["status"]
+        'allowed'
+        """
+        witness = self.witness
+        return {
+            **self._asdict(),
+            "witness": None
+            if witness is None
+            else {**witness._asdict(), "operations": [o._asdict() for o in witness.operations]},
+            "reasons": [reason._asdict() for reason in self.reasons],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def model_of(name: str) -> MemoryModel:
+    """The memory model of an edition, such as "9.1" or "ptx-7.5". Raises ValueError."""
+    match = re.fullmatch(r"(?:ptx-)?v?(\d+)\.(\d+)", name)
+    version = (int(match[1]), int(match[2])) if match else None
+    if version is None or not OLDEST <= version <= NEWEST:
+        oldest, newest = (".".join(map(str, v)) for v in (OLDEST, NEWEST))
+        raise ValueError(f"{name!r} is no edition with a memory model: {oldest} to {newest}")
+    return MemoryModel(version)
+
+
+def litmus(text: str, model: str = "9.1", *, path: str = "<litmus>", loops: int = LOOPS) -> LitmusVerdict:
+    """Whether a litmus test's outcome is allowed by the memory model of an edition of NVIDIA's manual (its chapter 8). `text` is
+    written as for herd: a line `PTX name`, what memory and registers hold at first in braces, a column for each thread, and
+    `exists`, `~exists` or `forall` with a condition; or with PTX in the cells. A loop is taken `loops` times at most.
+
+    Raises LitmusError for a text that is no such test, Unsupported for what is not followed, and ValueError for an edition that
+    has no memory model.
+
+    >>> text = \"\"\"PTX CoRR { x = 0; }
+    ... P0@cta 0,gpu 0       | P1@cta 1,gpu 0        ;
+    ... st.relaxed.gpu x, 1  | ld.relaxed.gpu r0, x  ;
+    ...                      | ld.relaxed.gpu r1, x  ;
+    ... exists (P1:r0 == 1 /\\\\ P1:r1 == 0)\"\"\"
+    >>> verdict = ptxspec.litmus(text)
+    >>> verdict.status, verdict.reasons[0].axiom
+    ('forbidden', 'SC-per-Location')
+    """
+    if not isinstance(loops, int) or not 0 <= loops <= 100:
+        raise ValueError(f"loops are taken 0 to 100 times, not {loops!r}")
+    return _Question(read(text, path), model_of(model), model.removeprefix("ptx-"), loops).verdict()
+
+
+class _Question:
+    """A test and a model."""
+
+    def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
+        self.test, self.model, self.model_name = test, model, name
+        self.enumeration = Enumeration(model)
+        self.asked = values_in(test.condition)
+        self.of_memory = any(value[0] == "memory" for value in self.asked)  # type: ignore[index]
+        self.notes: dict[str, None] = {}
+        for name in test.undeclared:
+            self.notes[f"{name} is not declared: it holds 0 at first"] = None
+        module = module_of(test)
+        addresses = {n: _FIRST + i * _APART for i, n in enumerate(test.variables)}
+        self.paths = []
+        for thread in range(len(test.places)):
+            kernel = linked(module.checked, f"P{thread}")
+            registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
+            walk = ThreadWalk(module.checked, kernel, f"{thread}.", addresses, loops)
+            self.paths.append(walk.paths(registers))
+        if not all(path.ended for paths in self.paths for path in paths):
+            self.notes[f"loops are taken at most {loops} times"] = None
+
+    def verdict(self) -> LitmusVerdict:
+        began = time.monotonic()
+        witness, reasons = self._witness(), ()
+        if witness is None:
+            reasons = self._reasons()
+        status: Literal["allowed", "forbidden"] = "forbidden" if witness is None else "allowed"
+        is_true = (witness is not None) == (self.test.quantifier == "exists")
+        return LitmusVerdict(
+            self.test.name,
+            self.model_name,
+            self.test.quantifier,
+            status,
+            is_true,
+            witness,
+            reasons,
+            tuple(self.notes),
+            time.monotonic() - began,
+        )
+
+    def _combinations(self) -> Iterator[Combination]:
+        for paths in product(*self.paths):
+            if all(path.ended and not any(c is FALSE for c in path.conditions) for path in paths):
+                yield Combination(self.test.variables, self.test.places, paths)
+
+    # outcomes ------------------------------------------------------------------------------------------------------------
+
+    def _is_wanted(self, value: Any) -> bool:
+        """Whether the outcome is the one that is asked about."""
+        return holds(self.test.condition, value) != (self.test.quantifier == "forall")
+
+    def _register(self, value: Any, paths: tuple[ThreadPath, ...] | Any, values: dict[str, int]) -> int:
+        _, thread, name = value
+        term = paths[thread].registers.get(name, constant(0))
+        return value_of(term, values)
+
+    def _may_be_wanted(self, combination: Combination) -> Any:
+        if self.of_memory:
+            return lambda values: True
+        return lambda values: self._is_wanted(lambda v: self._register(v, combination.paths, values))
+
+    def _final(self, candidate: Candidate) -> Iterator[dict[object, int]]:
+        """What is asked about, in each state in which memory may be left."""
+        combination = candidate.combination
+        registers = {
+            v: self._register(v, combination.paths, candidate.values)
+            for v in self.asked
+            if v[0] == "register"  # type: ignore[index]
+        }
+        if not self.of_memory:
+            yield registers
+            return
+        for bytes in self.enumeration.final_bytes(candidate):
+            memory: dict[object, int] = {}
+            for value in self.asked:
+                if value[0] == "memory":  # type: ignore[index]
+                    variable = self.test.variables[value[1]]  # type: ignore[index]
+                    place = variable.location or variable.name
+                    memory[value] = sum(
+                        bytes[k] << 8 * piece.bytes.offset
+                        for k, piece in enumerate(combination.pieces)
+                        if piece.bytes.object == place
+                    )
+            yield registers | memory
+
+    def _witness(self) -> LitmusWitness | None:
+        for combination in self._combinations():
+            for candidate in self.enumeration.candidates(combination, self._may_be_wanted(combination)):
+                for final in self._final(candidate):
+                    if self._is_wanted(final.__getitem__):
+                        return self._shown(candidate, final)
+            if not combination.phases:
+                self.notes["threads may wait at a barrier that never completes"] = None
+        return None
+
+    def _shown(self, candidate: Candidate, final: dict[object, int]) -> LitmusWitness:
+        execution, combination = candidate.execution, candidate.combination
+        names = Reasons(execution).names
+        shown, sources = [], {}
+        for i, (operation, noted) in enumerate(zip(execution.operations, combination.noted, strict=True)):
+            written = None if noted is None or noted.writes is None else value_of(noted.writes, candidate.values)
+            was_read = None if noted is None or not noted.reads else candidate.values[noted.reads]
+            if operation.thread is not None:
+                shown.append(LitmusOperation(names[i], operation.text, was_read, written))
+            for rows in execution.read:
+                for k in range(len(names)):
+                    if rows[i] >> k & 1:
+                        sources[names[k]] = names[i]
+        order = execution.rows(self.enumeration.coherence)
+        pairs = [(names[i], names[k]) for i in range(len(names)) for k in range(len(names)) if order[i] >> k & 1]
+        return LitmusWitness(tuple(shown), sources, tuple(pairs), {_spelled(v): n for v, n in final.items()})
+
+    # reasons -------------------------------------------------------------------------------------------------------------
+
+    def _reasons(self) -> tuple[BrokenAxiom, ...]:
+        """Why no execution has the outcome."""
+        counts: dict[str, int] = {}
+        examples: dict[str, Candidate] = {}
+        looked = 0
+        for combination in self._combinations():
+            wanted = self._may_be_wanted(combination)
+            for candidate in self.enumeration.candidates(combination, wanted, broken=True, deep=self.of_memory):
+                if candidate.broken is None:
+                    continue
+                looked += 1
+                if looked > MOST_BROKEN:
+                    self.notes[f"reasons are those of {MOST_BROKEN:,} executions"] = None
+                    break
+                if self._has_outcome(candidate):
+                    counts[candidate.broken] = counts.get(candidate.broken, 0) + 1
+                    examples.setdefault(candidate.broken, candidate)
+        return tuple(
+            BrokenAxiom(name, count, tuple(self._words(examples[name], name)))
+            for name, count in sorted(counts.items(), key=lambda item: -item[1])
+        )
+
+    def _has_outcome(self, candidate: Candidate) -> bool:
+        if not candidate.values and any(c.reads for c in candidate.combination.noted if c is not None):
+            return True  # a value that is its own reason may be any
+        if self.of_memory and "written before" not in candidate.execution.known:
+            return True
+        return any(self._is_wanted(final.__getitem__) for final in self._final(candidate))
+
+    def _words(self, candidate: Candidate, axiom: str) -> Iterator[str]:
+        reasons = Reasons(candidate.execution)
+        for reason in reasons.broken(AXIOMS[axiom].claim(self.model)):
+            yield from _lines(reason, 0)
+
+
+def _lines(reason: Reason, depth: int) -> Iterator[str]:
+    yield "  " * depth + reason.words
+    for part in reason.parts:
+        yield from _lines(part, depth + 1)
+
+
+def _spelled(value: object) -> str:
+    match value:
+        case ("register", thread, name):
+            return f"P{thread}:{name}"
+        case ("memory", name):
+            return str(name)
+    raise Unsupported(f"{value} is no value of a test")

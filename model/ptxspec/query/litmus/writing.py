@@ -1,0 +1,176 @@
+"""PTX for the columns of a litmus test: each cell as an instruction, each thread as an entry of a module that is checked."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ptxspec import contracts
+from ptxspec.base.escaping import printable
+from ptxspec.language.check import check
+from ptxspec.language.checked import Checked
+from ptxspec.language.diagnostics import PtxError, Source
+from ptxspec.language.parser import ended, parse_fragment
+from ptxspec.query.litmus.programs import WARP
+from ptxspec.query.litmus.reading import Cell, LitmusError, LitmusTest
+from ptxspec.query.litmus.threads import ORDER_MARK, PROXY_MARK
+from ptxspec.query.register_types import register_types
+from ptxspec.terms.orders import Proxy
+from ptxspec.terms.types import TYPES, Type
+
+#: the target of the module, which has all that a cell may say
+TARGET = "sm_90"
+_LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:\s*")
+_JUMPS = {"beq": "eq", "bne": "ne", "bge": "ge", "ble": "le", "bgt": "gt", "blt": "lt"}
+#: what may stand for st and ld in accesses by the proxy of a variable
+_STORES, _LOADS = ("st", "sust"), ("ld", "suld", "tld", "cold")
+_OF_PROXY = {"sust": Proxy.SURFACE, "suld": Proxy.SURFACE, "tld": Proxy.TEXTURE, "cold": Proxy.CONSTANT}
+_TYPE_OF = {"add": "u", "min": "u", "max": "u", "inc": "u", "dec": "u"}
+_PLAIN = {"add": "add.u", "sub": "sub.u", "mul": "mul.lo.u", "div": "div.u", "rem": "rem.u", "and": "and.b", "or": "or.b",
+          "xor": "xor.b", "min": "min.u", "max": "max.u", "mov": "mov.b"}  # fmt: skip
+#: the register that a conditional branch of a test uses
+_CONDITION = "%litmus_condition"
+#: fences that only a litmus test has: for the proxies for which PTX has none
+_PROXY_FENCES = {"fence.proxy.constant": Proxy.CONSTANT, "fence.proxy.texture": Proxy.TEXTURE, "fence.proxy.surface": Proxy.SURFACE}
+
+
+class LitmusModule(NamedTuple):
+    """The module of a test, and the line of the test for each of its lines."""
+
+    checked: Checked
+    lines: tuple[int, ...]
+
+
+def module_of(test: LitmusTest) -> LitmusModule:
+    """The module, checked. Raises LitmusError."""
+    version = ".".join(map(str, max(contracts.directives.VERSIONS.items())))
+    texts, lines = [f".version {version}", f".target {TARGET}", ".address_size 64"], [1, 1, 1]
+    for name, (space, type) in test.types.items():
+        texts.append(f".{space} .align 8 .{type} {name};")
+        lines.append(1)
+    for thread, column in enumerate(test.columns):
+        written = [(line, cell) for cell in column for line in _Writer(test, cell).lines()]
+        types = _types(test, written)
+        texts.append(f".visible .entry P{thread}() {{")
+        lines.append(1)
+        for name, register in types.items():
+            texts.append(f".reg .{register.name.removeprefix('.')} {name};")
+            lines.append(1)
+        for line, cell in written:
+            texts.append(line)
+            lines.append(cell.line)
+        texts.append("}")
+        lines.append(column[-1].line if column else 1)
+    text = "\n".join(texts) + "\n"
+    try:
+        return LitmusModule(check(text, test.path), tuple(lines))
+    except PtxError as error:
+        raise _located(test, error, lines) from None
+
+
+def _located(test: LitmusTest, error: PtxError, lines: list[int]) -> LitmusError:
+    """An error of the module, as one of the test."""
+    first = error.diagnostics[0]
+    line = lines[min(max(first.line, 1), len(lines)) - 1]
+    return LitmusError(test.path, line, first.message)
+
+
+def _types(test: LitmusTest, written: list[tuple[str, Cell]]) -> dict[str, Type]:
+    """The types of a thread's registers."""
+    if not written:
+        return {}
+    source = Source(ended("\n".join(line for line, _ in written)), test.path)
+    try:
+        _, items = parse_fragment(source)
+        types = register_types(items, source, {_CONDITION: TYPES["pred"]}, {})
+    except PtxError as error:
+        raise _located(test, error, [cell.line for _, cell in written]) from None
+    return {name: type for name, type in types.items() if name not in test.variables}
+
+
+class _Writer:
+    """Writes one cell as PTX."""
+
+    def __init__(self, test: LitmusTest, cell: Cell):
+        self.test, self.cell = test, cell
+
+    def error(self, message: str) -> LitmusError:
+        return LitmusError(self.test.path, self.cell.line, message)
+
+    def lines(self) -> list[str]:
+        text, lines = self.cell.text, []
+        while (label := _LABEL.match(text)) is not None:
+            lines.append(f"{label[1]}:")
+            text = text[label.end() :]
+        if text:
+            lines += self._instruction(text)
+        return lines
+
+    def _instruction(self, text: str) -> list[str]:
+        opcode, _, rest = text.partition(" ")
+        base, _, modifiers = opcode.partition(".")
+        operands = [part.strip() for part in rest.split(",")] if rest.strip() else []
+        if base in _JUMPS and not modifiers:
+            return self._jump(_JUMPS[base], operands)
+        if base == "goto":
+            return [f"bra {rest.strip()};"]
+        if opcode in _PROXY_FENCES:
+            return [f"fence.proxy.alias; {PROXY_MARK}{_PROXY_FENCES[opcode].value}"]
+        if "[" in rest:
+            return [f"{text};"]
+        if base in _PLAIN and not modifiers:
+            return [f"{_PLAIN[base]}32 {', '.join(operands)};"]
+        if base == "ld" and not modifiers and len(operands) == 2 and operands[1] not in self.test.variables:
+            return [f"mov.b32 {operands[0]}, {operands[1]};"]
+        if base in _LOADS or base in _STORES:
+            return [self._access(base, modifiers, operands)]
+        if base in ("atom", "red"):
+            return [self._atomic(base, modifiers, operands)]
+        if base == "bar" and len(operands) == 2 and operands[1].isdigit():
+            return [f"{opcode} {operands[0]}, {int(operands[1]) * WARP};"]
+        return [f"{text};"]
+
+    def _jump(self, comparison: str, operands: list[str]) -> list[str]:
+        if len(operands) != 3:
+            raise self.error("a conditional branch has two values and a label: bne r0, 1, L")
+        return [f"setp.{comparison}.s32 {_CONDITION}, {operands[0]}, {operands[1]};", f"@{_CONDITION} bra {operands[2]};"]
+
+    def _variable(self, name: str) -> tuple[str, str]:
+        """The state space and the type of a variable."""
+        if name not in self.test.types:
+            raise self.error(f"{printable(name)} is no variable of the test")
+        return self.test.types[name]
+
+    def _access(self, base: str, modifiers: str, operands: list[str]) -> str:
+        if len(operands) != 2:
+            raise self.error(f"{base} has two operands")
+        name, other = operands if base in _STORES else reversed(operands)
+        space, type = self._variable(name)
+        proxy = _OF_PROXY.get(base, Proxy.GENERIC)
+        if self.test.variables[name].proxy is not proxy:
+            has = self.test.variables[name].proxy.value
+            raise self.error(f"{base} does not access {name}, whose proxy is {has}")
+        opcode = "st" if base in _STORES else "ld"
+        modifiers = modifiers.replace("mmio", "mmio.relaxed") if "mmio" in modifiers and "relaxed" not in modifiers else modifiers
+        dotted = f".{modifiers}" if modifiers else ""
+        suffix = f"{dotted}.{space}.{type}"
+        return f"st{suffix} [{name}], {other};" if opcode == "st" else f"ld{suffix} {other}, [{name}];"
+
+    def _atomic(self, base: str, modifiers: str, operands: list[str]) -> str:
+        *words, operation = modifiers.split(".")
+        given = 1 if base == "atom" else 0
+        if len(operands) < given + 2:
+            raise self.error(f"{base}.{modifiers} has too few operands")
+        destination, name, values = operands[:given], operands[given], operands[given + 1 :]
+        space, type = self._variable(name)
+        if operation == "sub":
+            operation, values = "add", [self._negated(values[0])]
+        kind = _TYPE_OF.get(operation, "b") + type[1:]
+        opcode = ".".join([base, *words, space, operation, kind])
+        text = f"{opcode} {', '.join([*destination, f'[{name}]', *values])};"
+        return text.replace("acq_rel", "release") + f" {ORDER_MARK}acq_rel" if base == "red" and "acq_rel" in words else text
+
+    def _negated(self, value: str) -> str:
+        if not re.fullmatch(r"\d+", value):
+            raise self.error("PTX subtracts from memory by adding: what sub takes has to be a number here")
+        return f"-{value}"
