@@ -179,16 +179,24 @@ class Enumeration:
         self.coherence = contracts.coherence.coherence(model)
 
     def candidates(
-        self, combination: Combination, wanted: Callable[[dict[str, int]], bool], broken: bool = False, deep: bool = False
+        self,
+        combination: Combination,
+        wanted: Callable[[dict[str, int]], bool],
+        broken: bool = False,
+        deep: bool = False,
+        only: list[Rows] | None = None,
     ) -> Iterator[Candidate]:
         """The executions of a combination in whose registers may be what is wanted. If those that break an axiom are asked for, one
-        that breaks an axiom is given as soon as it does, unless it is wanted `deep`, with all of its choices."""
+        that breaks an axiom is given as soon as it does, unless it is wanted `deep`, with all of its choices. `only` are the writes
+        that are read from, if these are known."""
         base = Execution(combination.operations, combination.pieces)
         n = len(combination.operations)
         nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}  # type: ignore[misc]
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""
+            if only is not None and any(x & ~y for a, b in zip(read, only, strict=True) for x, y in zip(a, b, strict=True)):
+                return False
             part = Execution(combination.operations, combination.pieces, base, nothing, read)
             return broken or all(part.keeps(claim) for claim in self._claims)
 

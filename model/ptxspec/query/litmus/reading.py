@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from functools import reduce
+from operator import and_, or_
+from typing import Any, NamedTuple
 
 from ptxspec.base.escaping import printable
 from ptxspec.query.litmus.programs import Variable
+from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.operations import ThreadPlace
 from ptxspec.terms.orders import Proxy
 
@@ -299,7 +302,7 @@ def _undeclared(
 # the condition ------------------------------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(rf"\s*(/\\|\\/|&&|\|\||==|!=|<=|>=|[=<>~()]|P?\d+\s*:\s*{_NAME}|-?0[xX][0-9a-fA-F]+|-?\d+|{_NAME})")
-_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": lambda a, b: a == b, "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
 }  # fmt: skip
@@ -394,6 +397,18 @@ def holds(condition: Condition, value: Callable[[object], int]) -> bool:
         case "not":
             return not holds(condition.parts[0], value)  # type: ignore[arg-type]
     left, right = (part if isinstance(part, int) else value(part) for part in condition.parts)
+    return bool(_COMPARISONS[condition.operator](left, right))
+
+
+def condition_term(condition: Condition, value: Callable[[object], Int]) -> Bool:
+    """The same as a term, of values that are terms."""
+    match condition.operator:
+        case "and" | "or" | "not":
+            parts = [condition_term(part, value) for part in condition.parts]  # type: ignore[arg-type]
+            if condition.operator == "not":
+                return ~parts[0]
+            return reduce(and_ if condition.operator == "and" else or_, parts)
+    left, right = (constant(part) if isinstance(part, int) else value(part) for part in condition.parts)
     return _COMPARISONS[condition.operator](left, right)
 
 

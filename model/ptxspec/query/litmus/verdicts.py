@@ -6,21 +6,25 @@ import re
 import time
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from ptxspec import contracts
 from ptxspec.machine.call_graph import linked
 from ptxspec.query.litmus.executions import Candidate, Enumeration
+from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.programs import Combination, value_of
-from ptxspec.query.litmus.reading import LitmusTest, holds, read, values_in
+from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
 from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk
 from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
-from ptxspec.terms.core import constant
+from ptxspec.query.solvers.answers import SolverAnswer
+from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.relations import AXIOMS, MemoryModel
-from ptxspec.terms.vocabulary import FALSE
+from ptxspec.terms.vocabulary import FALSE, TRUE
 
+LitmusStatus = Literal["allowed", "forbidden", "unknown"]
+#: how a test is decided
+LitmusMethod = Literal["enumeration", "solver"]
 #: how often a loop is taken at most
 LOOPS = 2
 #: candidates that break an axiom, looked at for a reason, at most
@@ -63,7 +67,7 @@ class LitmusVerdict(NamedTuple):
     """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome that
     the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is true.
     An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break. `notes`
-    say what was not looked at.
+    say what was not looked at. A solver that gives no answer leaves the status "unknown", and `holds` is None.
 
     >>> test = \"\"\"PTX SB { x = 0; y = 0; }
     ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
@@ -80,8 +84,8 @@ class LitmusVerdict(NamedTuple):
     name: str
     model: str
     quantifier: str
-    status: Literal["allowed", "forbidden"]
-    holds: bool
+    status: LitmusStatus
+    holds: bool | None
     witness: LitmusWitness | None
     reasons: tuple[BrokenAxiom, ...]
     notes: tuple[str, ...]
@@ -115,10 +119,20 @@ def model_of(name: str) -> MemoryModel:
     return MemoryModel(version)
 
 
-def litmus(text: str, model: str = "9.1", *, path: str = "<litmus>", loops: int = LOOPS) -> LitmusVerdict:
+def litmus(
+    text: str,
+    model: str = "9.1",
+    *,
+    path: str = "<litmus>",
+    loops: int = LOOPS,
+    by: LitmusMethod = "enumeration",
+    timeout: float = 60.0,
+) -> LitmusVerdict:
     """Whether a litmus test's outcome is allowed by the memory model of an edition of NVIDIA's manual (its chapter 8). `text` is
     written as for herd: a line `PTX name`, what memory and registers hold at first in braces, a column for each thread, and
-    `exists`, `~exists` or `forall` with a condition; or with PTX in the cells. A loop is taken `loops` times at most.
+    `exists`, `~exists` or `forall` with a condition; or with PTX in the cells. A loop is taken `loops` times at most. `by` says how
+    it is decided: by an enumeration of executions, or by a solver that is asked about all of them at once, for `timeout` seconds at
+    most; then a forbidden outcome has no reasons.
 
     Raises LitmusError for a text that is no such test, Unsupported for what is not followed, and ValueError for an edition that
     has no memory model.
@@ -134,7 +148,10 @@ def litmus(text: str, model: str = "9.1", *, path: str = "<litmus>", loops: int 
     """
     if not isinstance(loops, int) or not 0 <= loops <= 100:
         raise ValueError(f"loops are taken 0 to 100 times, not {loops!r}")
-    return _Question(read(text, path), model_of(model), model.removeprefix("ptx-"), loops).verdict()
+    if by not in get_args(LitmusMethod):
+        raise ValueError(f"by={by!r}: {' or '.join(get_args(LitmusMethod))}")
+    question = _Question(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
+    return question.verdict() if by == "enumeration" else question.solved(timeout)
 
 
 class _Question:
@@ -164,8 +181,18 @@ class _Question:
         witness, reasons = self._witness(), ()
         if witness is None:
             reasons = self._reasons()
-        status: Literal["allowed", "forbidden"] = "forbidden" if witness is None else "allowed"
+        status: LitmusStatus = "forbidden" if witness is None else "allowed"
         is_true = (witness is not None) == (self.test.quantifier == "exists")
+        return self._verdict(status, is_true, witness, reasons, time.monotonic() - began)
+
+    def _verdict(
+        self,
+        status: LitmusStatus,
+        is_true: bool | None,
+        witness: LitmusWitness | None,
+        reasons: tuple[BrokenAxiom, ...],
+        seconds: float,
+    ) -> LitmusVerdict:
         return LitmusVerdict(
             self.test.name,
             self.model_name,
@@ -175,8 +202,55 @@ class _Question:
             witness,
             reasons,
             tuple(self.notes),
-            time.monotonic() - began,
+            seconds,
         )
+
+    def solved(self, timeout: float) -> LitmusVerdict:
+        """The verdict of a solver."""
+        began = time.monotonic()
+        witness, known = None, True
+        for combination in self._combinations():
+            for phases in combination.phases:
+                formula = Formula(self.model, combination, phases)
+                answer = formula.solve(self._outcome, timeout - (time.monotonic() - began))
+                if answer.status == "sat":
+                    witness = self._replayed(formula, answer)
+                    break
+                if answer.status != "unsat":
+                    known = False
+                    self.notes[f"the solver gave no answer ({answer.status})"] = None
+            if witness is not None:
+                break
+        status: LitmusStatus = "allowed" if witness is not None else "forbidden" if known else "unknown"
+        is_true = None if status == "unknown" else (status == "allowed") == (self.test.quantifier == "exists")
+        seconds = time.monotonic() - began
+        return self._verdict(status, is_true, witness, (), seconds)
+
+    def _outcome(self, formula: Formula) -> Bool:
+        """When an execution has the outcome that is asked about."""
+        given: Bool = TRUE
+        values: dict[object, Int] = {}
+        for value in self.asked:
+            if value[0] == "register":  # type: ignore[index]
+                values[value] = formula.combination.paths[value[1]].registers.get(value[2], constant(0))  # type: ignore[index]
+                continue
+            variable, whole = self.test.variables[value[1]], constant(0)  # type: ignore[index]
+            for number, piece in enumerate(formula.combination.pieces):
+                if piece.bytes.object == (variable.location or variable.name):
+                    part, may_be = formula.final(number)
+                    whole, given = whole | part << 8 * piece.bytes.offset, given & may_be
+            values[value] = whole
+        condition = condition_term(self.test.condition, values.__getitem__)
+        return given & (~condition if self.test.quantifier == "forall" else condition)
+
+    def _replayed(self, formula: Formula, answer: SolverAnswer) -> LitmusWitness:
+        """The execution that a solver has found, among those that are enumerated."""
+        sources = formula.sources(answer.values)
+        for candidate in self.enumeration.candidates(formula.combination, lambda values: True, only=sources):
+            for final in self._final(candidate):
+                if self._is_wanted(final.__getitem__):
+                    return self._shown(candidate, final)
+        raise AssertionError("no execution is what the solver has found")
 
     def _combinations(self) -> Iterator[Combination]:
         for paths in product(*self.paths):

@@ -1,0 +1,208 @@
+"""All executions of a litmus test at once, as one formula: whether two operations are related is a truth value, and what is read
+and written are terms, so that what lies between is what the pages' definitions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, reduce
+from operator import and_, or_
+from typing import Any
+
+from ptxspec import contracts
+from ptxspec.query.litmus.programs import Combination, Piece
+from ptxspec.query.solvers.answers import SolverAnswer
+from ptxspec.query.solvers.solve import solve
+from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
+from ptxspec.terms.operations import Operation
+from ptxspec.terms.relations import AXIOMS, Claim, Given, MemoryModel, Relation
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, variables_in
+
+#: a relation of all executions: for each two operations when they are related
+Matrix = list[list[Bool]]
+
+
+class Formula:
+    """The executions of a combination under a model, for one way in which arrivals belong to the phases of barriers."""
+
+    def __init__(self, model: MemoryModel, combination: Combination, phases: list[int]):
+        self.model, self.combination, self.phases = model, combination, phases
+        self.operations = combination.operations
+        self.count = len(self.operations)
+        self._matrices: dict[tuple[Relation, int | None], Matrix] = {}
+        self._strong = contracts.scopes.morally_strong(model)
+
+    # what an execution chooses ---------------------------------------------------------------------------------------------
+
+    def source(self, piece: int, writer: int, reader: int) -> Bool:
+        """Whether a piece is read from a write."""
+        return truth_variable(f"read {piece} {reader} {writer}")
+
+    @cached_property
+    def slots(self) -> list[tuple[int, int, list[int]]]:
+        """The pieces that are read, by whom, and the writes that they may be read from."""
+        return [
+            (number, reader, [w for w in range(self.count) if piece.written_by >> w & 1 and w != reader])
+            for number, piece in enumerate(self.combination.pieces)
+            for reader in range(self.count)
+            if piece.read_by >> reader & 1
+        ]
+
+    def _ordered(self, given: Given, concerns: Callable[[Operation, Operation], bool]) -> Matrix:
+        """The first of two that are morally strong and that are concerned."""
+        strong, rows = self.matrix(self._strong), self._nothing()
+        for i in range(self.count):
+            for k in range(i):
+                if strong[i][k] is TRUE and concerns(self.operations[i], self.operations[k]):
+                    rows[i][k] = truth_variable(f"{given} {i} {k}")
+                    rows[k][i] = ~rows[i][k]
+        return rows
+
+    def _nothing(self) -> Matrix:
+        return [[FALSE] * self.count for _ in range(self.count)]
+
+    # relations -------------------------------------------------------------------------------------------------------------
+
+    def matrix(self, relation: Relation, piece: int | None = None) -> Matrix:
+        key = relation, piece if relation.of_byte else None
+        if key not in self._matrices:
+            self._matrices[key] = self._computed(relation, piece)
+        return self._matrices[key]
+
+    def _computed(self, relation: Relation, piece: int | None) -> Matrix:
+        parts, n = relation.parts, self.count
+        match relation.operator:
+            case "given":
+                return self._given(next(iter(relation.givens)), piece)
+            case "accesses byte":
+                assert piece is not None
+                accessed = self.combination.pieces[piece].accessed_by
+                return [[constant(i == k and bool(accessed >> i & 1)) for k in range(n)] for i in range(n)]
+            case "pairs":
+                assert relation.predicate is not None
+                holds = relation.predicate
+                return [[constant(bool(holds(a, b))) for b in self.operations] for a in self.operations]
+            case "any byte":
+                each = [self.matrix(parts[0], number) for number in range(len(self.combination.pieces))]
+                return [[reduce(or_, (m[i][k] for m in each), FALSE) for k in range(n)] for i in range(n)]
+            case "closure":
+                return closed(self.matrix(parts[0], piece))
+            case "or same":
+                rows = self.matrix(parts[0], piece)
+                return [[TRUE if i == k else rows[i][k] for k in range(n)] for i in range(n)]
+            case "inverse":
+                return [list(column) for column in zip(*self.matrix(parts[0], piece), strict=True)]
+        first, second = (self.matrix(part, piece) for part in parts)
+        match relation.operator:
+            case "union":
+                return [[x | y for x, y in zip(a, b, strict=True)] for a, b in zip(first, second, strict=True)]
+            case "intersection":
+                return [[x & y for x, y in zip(a, b, strict=True)] for a, b in zip(first, second, strict=True)]
+            case "difference":
+                return [[x & ~y for x, y in zip(a, b, strict=True)] for a, b in zip(first, second, strict=True)]
+            case "then":
+                return [
+                    [reduce(or_, (row[j] & second[j][k] for j in range(n) if row[j] is not FALSE), FALSE) for k in range(n)]
+                    for row in first
+                ]
+        raise AssertionError(relation.operator)
+
+    def _given(self, given: Given, piece: int | None) -> Matrix:
+        match given:
+            case "reads from":
+                rows = self._nothing()
+                for number, reader, writers in self.slots:
+                    for writer in writers if number == piece else ():
+                        rows[writer][reader] = self.source(number, writer, reader)
+                return rows
+            case "same phase":
+                return [[constant(bool(row >> k & 1)) for k in range(self.count)] for row in self.phases]
+            case "fenced before":
+                return self._ordered(given, contracts.synchronization.ordered_fences)
+            case "written before":
+                return self._ordered(given, contracts.coherence.ordered_writes)
+
+    def keeps(self, claim: Claim) -> Bool:
+        """When a claim is true."""
+        rows = self.matrix(claim.relation)
+        if claim.says == "acyclic":
+            rows = closed(rows)
+        if claim.says == "empty":
+            return ~reduce(or_, (x for row in rows for x in row), FALSE)
+        return ~reduce(or_, (rows[i][i] for i in range(self.count)), FALSE)
+
+    # values ----------------------------------------------------------------------------------------------------------------
+
+    def written(self, writer: int, piece: Piece) -> Int:
+        """What a write leaves in a piece."""
+        noted, location = self.combination.noted[writer], self.operations[writer].location
+        if noted is None:
+            return constant(self.combination.written(writer, piece, {}))
+        assert noted.writes is not None and location is not None
+        return low_bits(noted.writes >> 8 * (piece.bytes.offset - location.offset), 8 * piece.bytes.size)
+
+    def _reads(self) -> Bool:
+        """Each piece is read from one write, and has its value."""
+        holds: Bool = TRUE
+        for number, reader, writers in self.slots:
+            piece, noted = self.combination.pieces[number], self.combination.noted[reader]
+            location = self.operations[reader].location
+            assert noted is not None and location is not None and noted.address is not None
+            here = variable(noted.reads, 8 * noted.address.size) >> 8 * (piece.bytes.offset - location.offset)
+            chosen = [self.source(number, w, reader) for w in writers]
+            holds = holds & reduce(or_, chosen, FALSE)
+            for k, one in enumerate(chosen):
+                holds = holds & reduce(and_, (~(one & other) for other in chosen[:k]), TRUE)
+                holds = holds & (~one | (low_bits(here, 8 * piece.bytes.size) == self.written(writers[k], piece)))
+        return holds
+
+    def final(self, number: int) -> tuple[Int, Bool]:
+        """What a piece holds in the end, and when it may hold that."""
+        piece, order = self.combination.pieces[number], self.matrix(contracts.coherence.coherence(self.model))
+        value = variable(f"final {number}", 8 * piece.bytes.size)
+        writers = [w for w in range(self.count) if piece.written_by >> w & 1]
+        may_be: Bool = FALSE
+        for w in writers:
+            last = reduce(and_, (~order[w][v] for v in writers if v != w), TRUE)
+            may_be = may_be | (last & (value == self.written(w, piece)))
+        return value, may_be
+
+    # questions -------------------------------------------------------------------------------------------------------------
+
+    def solve(self, outcome: Callable[[Formula], Bool], timeout: float) -> SolverAnswer:
+        """An execution that keeps all axioms and has an outcome; "unsat" if there is none."""
+        claim: Bool = reduce(and_, (c for path in self.combination.paths for c in path.conditions), TRUE)
+        claim = claim & self._reads() & outcome(self)
+        contracts.axioms  # noqa: B018: declares them
+        for axiom in AXIOMS.values():
+            claim = claim & self.keeps(axiom.claim(self.model))
+        return solve(claim, self._types(claim), timeout, purpose="a litmus test", simple=False)
+
+    def _types(self, claim: Bool) -> Mapping[str, Type]:
+        types: dict[str, Type] = {}
+        widths = {n.reads: 8 * n.address.size for n in self.combination.noted if n is not None and n.address is not None}
+        widths |= {f"final {k}": 8 * piece.bytes.size for k, piece in enumerate(self.combination.pieces)}
+        for name in variables_in([claim]):
+            types[name] = TYPES[f"b{widths[name]}"] if name in widths else TYPES["pred"]
+        return types
+
+    def sources(self, values: Mapping[str, Any]) -> list[list[int]]:
+        """What is read from where in a model of the formula, as rows for each piece."""
+        rows = [[0] * self.count for _ in self.combination.pieces]
+        for number, reader, writers in self.slots:
+            for writer in writers:
+                if values.get(f"read {number} {reader} {writer}", False):
+                    rows[number][writer] |= 1 << reader
+        return rows
+
+
+def closed(rows: Matrix) -> Matrix:
+    """When steps of a relation lead from one operation to another one."""
+    rows = [list(row) for row in rows]
+    n = len(rows)
+    for k in range(n):
+        for i in range(n):
+            if rows[i][k] is not FALSE:
+                rows[i] = [rows[i][j] | (rows[i][k] & rows[k][j]) for j in range(n)]
+    return rows
