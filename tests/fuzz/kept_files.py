@@ -112,6 +112,7 @@ def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     with contextlib.ExitStack() as stack:
         home = Path(stack.enter_context(private.folder()))
         stack.callback(make_removable, home)
+        stack.callback(scene.let_go)
         return scene.played(home)
 
 
@@ -131,6 +132,11 @@ class Scene:
         if not known or not set(self.steps) <= set(STEPS):
             raise ValueError("no such scene")
         self.foreign: set[tuple[int, int]] = set()
+        self._held: list[int] = []
+
+    def let_go(self) -> None:
+        for number in self._held:
+            os.close(number)
 
     def played(self, home: Path) -> Counter[str]:
         outside = home / "outside"
@@ -189,6 +195,8 @@ class Scene:
         """Let a file seem to be another user's."""
         found = os.lstat(path)
         self.foreign.add((found.st_dev, found.st_ino))
+        # once it is removed, a file that is made may else have its number
+        self._held.append(os.open(path, os.O_PATH | os.O_NOFOLLOW))
 
     def _plant(self, path: Path, outside: Path) -> None:
         if "missing" in self.steps or "file" in self.steps or "circle" in self.steps:
