@@ -12,6 +12,7 @@ ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
 ptxspec.find("popc.b32 d, a;", "d == 32")
 ptxspec.explain("bfe.u32 d, a, 8, 12;", a=0x12345678)
 ptxspec.synthesize("div.u16 d, a, 3;", ["mul.hi.u16", "shr.u16"])
+ptxspec.litmus(text, model="9.1")
 ptxspec.forms("cvt")
 """
 
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from ptxspec.query.evaluate import Chosen, Executed, Results, evaluate
     from ptxspec.query.explaining import Explained, ExplainedLine, ExplainedValue, Explanation, explain
     from ptxspec.query.finding import Finding, Findings, find
+    from ptxspec.query.litmus.reading import LitmusError
+    from ptxspec.query.litmus.verdicts import BrokenAxiom, LitmusOperation, LitmusVerdict, LitmusWitness, litmus
     from ptxspec.query.outcomes import Unsupported
     from ptxspec.query.statement import Statement
     from ptxspec.query.synthesis.search import Synthesis, synthesize
@@ -118,6 +121,12 @@ _PLACES = {
     "Finding": "ptxspec.query.finding",
     "Findings": "ptxspec.query.finding",
     "find": "ptxspec.query.finding",
+    "LitmusError": "ptxspec.query.litmus.reading",
+    "BrokenAxiom": "ptxspec.query.litmus.verdicts",
+    "LitmusOperation": "ptxspec.query.litmus.verdicts",
+    "LitmusVerdict": "ptxspec.query.litmus.verdicts",
+    "LitmusWitness": "ptxspec.query.litmus.verdicts",
+    "litmus": "ptxspec.query.litmus.verdicts",
     "Synthesis": "ptxspec.query.synthesis.search",
     "synthesize": "ptxspec.query.synthesis.search",
     "Unsupported": "ptxspec.query.outcomes",
@@ -136,6 +145,7 @@ _PLACES = {
 __all__ = [
     "AddressMode",
     "AssumptionError",
+    "BrokenAxiom",
     "Cause",
     "Chosen",
     "Contraction",
@@ -160,6 +170,10 @@ __all__ = [
     "Geometry",
     "LaunchError",
     "Layout",
+    "LitmusError",
+    "LitmusOperation",
+    "LitmusVerdict",
+    "LitmusWitness",
     "Memory",
     "Module",
     "Nan",
@@ -196,6 +210,7 @@ __all__ = [
     "find",
     "forms",
     "link",
+    "litmus",
     "load",
     "prove",
     "synthesize",

@@ -25,6 +25,7 @@ from ptxspec.cli import (
     format,
     forms,
     ledger,
+    litmus,
     lsp,
     page,
     prove,
@@ -173,6 +174,7 @@ for _module in (
     page,
     vectors,
     ledger,
+    litmus,
     lsp,
 ):
     main.add_command(_module.command)

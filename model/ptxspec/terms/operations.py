@@ -30,7 +30,8 @@ class OperationKind(Enum):
 
 
 class ThreadPlace(NamedTuple):
-    """Where a thread runs: the numbers of the CTA, of the cluster and of the GPU that it belongs to, each unique in its system."""
+    """Where a thread runs: the numbers of the CTA, of the cluster and of the GPU that it belongs to, each unique in its
+    system."""
 
     cta: int
     cluster: int
@@ -63,8 +64,8 @@ class Operation:
 
     `address` is the range of virtual addresses that is accessed, `location` the range of memory; two that are aliases differ in
     the first alone. Fences and barriers have neither. `depends_on` are the reads of the thread on whose values the operation
-    depends: what it writes, where, or whether it is executed. `proxies` are those that a proxy fence is about: later accesses, and
-    earlier ones. `barrier` names what is arrived or waited at. `text` is the instruction, to be shown."""
+    depends: what it writes, where, or whether it is executed. `proxies` are those that a proxy fence is about: later accesses,
+    and earlier ones. `barrier` names what is arrived or waited at. `text` is the instruction, to be shown."""
 
     kind: OperationKind
     thread: int | None

@@ -98,9 +98,7 @@ class Execution:
             case "pairs":
                 assert relation.predicate is not None
                 holds = relation.predicate
-                return [
-                    sum(1 << k for k, b in enumerate(self.operations) if holds(a, b)) for a in self.operations
-                ]
+                return [sum(1 << k for k, b in enumerate(self.operations) if holds(a, b)) for a in self.operations]
             case "any byte":
                 rows = [0] * n
                 for number in range(len(self.pieces)):
@@ -145,8 +143,8 @@ def has_difference(relation: Relation) -> bool:
 
 
 class Candidate(NamedTuple):
-    """A whole execution: its relations, what is read, what each register holds in the end, and what each piece of memory may hold.
-    `broken` is the name of the axiom that it breaks, the first one; None if it keeps all."""
+    """A whole execution: its relations, what is read, what each register holds in the end, and what each piece of memory may
+    hold. `broken` is the name of the axiom that it breaks, the first one; None if it keeps all."""
 
     execution: Execution
     combination: Combination
@@ -158,7 +156,7 @@ class Enumeration:
     """The executions of the combinations of a test's paths under a model."""
 
     def __init__(self, model: MemoryModel):
-        contracts.axioms  # noqa: B018: declares the axioms
+        contracts.resolved("memory_model.axioms")  # declares them
         self.model = model
         claims = {name: axiom.claim(model) for name, axiom in AXIOMS.items()}
         everything: frozenset[Given] = frozenset(("reads from", "same phase", "fenced before", "written before"))
@@ -186,16 +184,18 @@ class Enumeration:
         deep: bool = False,
         only: list[Rows] | None = None,
     ) -> Iterator[Candidate]:
-        """The executions of a combination in whose registers may be what is wanted. If those that break an axiom are asked for, one
-        that breaks an axiom is given as soon as it does, unless it is wanted `deep`, with all of its choices. `only` are the writes
-        that are read from, if these are known."""
+        """The executions of a combination in whose registers may be what is wanted. If those that break an axiom are asked for,
+        one that breaks an axiom is given as soon as it does, unless it is wanted `deep`, with all of its choices. `only` are the
+        writes that are read from, if these are known."""
         base = Execution(combination.operations, combination.pieces)
         n = len(combination.operations)
         nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}  # type: ignore[misc]
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""
-            if only is not None and any(x & ~y for a, b in zip(read, only, strict=True) for x, y in zip(a, b, strict=True)):
+            if only is not None and any(
+                x & ~y for a, b in zip(read, only, strict=True) for x, y in zip(a, b, strict=True)
+            ):
                 return False
             part = Execution(combination.operations, combination.pieces, base, nothing, read)
             return broken or all(part.keeps(claim) for claim in self._claims)
@@ -235,8 +235,8 @@ class Enumeration:
     def _orders(
         self, execution: Execution, concerns: Callable[[Operation, Operation], bool], forced: Relation
     ) -> Iterator[Rows]:
-        """The choices of which operation of two is first, for all that are morally strong and that are concerned. Where a relation
-        says which one has to be, else an axiom is broken, it is that one."""
+        """The choices of which operation of two is first, for all that are morally strong and that are concerned. Where a
+        relation says which one has to be, else an axiom is broken, it is that one."""
         operations, strong, known = execution.operations, execution.rows(self._strong), execution.rows(forced)
         rows, open_pairs = [0] * len(operations), []
         for i, a in enumerate(operations):

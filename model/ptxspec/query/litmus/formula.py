@@ -103,7 +103,10 @@ class Formula:
                 return [[x & ~y for x, y in zip(a, b, strict=True)] for a, b in zip(first, second, strict=True)]
             case "then":
                 return [
-                    [reduce(or_, (row[j] & second[j][k] for j in range(n) if row[j] is not FALSE), FALSE) for k in range(n)]
+                    [
+                        reduce(or_, (row[j] & second[j][k] for j in range(n) if row[j] is not FALSE), FALSE)
+                        for k in range(n)
+                    ]
                     for row in first
                 ]
         raise AssertionError(relation.operator)
@@ -174,14 +177,16 @@ class Formula:
         """An execution that keeps all axioms and has an outcome; "unsat" if there is none."""
         claim: Bool = reduce(and_, (c for path in self.combination.paths for c in path.conditions), TRUE)
         claim = claim & self._reads() & outcome(self)
-        contracts.axioms  # noqa: B018: declares them
+        contracts.resolved("memory_model.axioms")  # declares them
         for axiom in AXIOMS.values():
             claim = claim & self.keeps(axiom.claim(self.model))
         return solve(claim, self._types(claim), timeout, purpose="a litmus test", simple=False)
 
     def _types(self, claim: Bool) -> Mapping[str, Type]:
         types: dict[str, Type] = {}
-        widths = {n.reads: 8 * n.address.size for n in self.combination.noted if n is not None and n.address is not None}
+        widths = {
+            n.reads: 8 * n.address.size for n in self.combination.noted if n is not None and n.address is not None
+        }
         widths |= {f"final {k}": 8 * piece.bytes.size for k, piece in enumerate(self.combination.pieces)}
         for name in variables_in([claim]):
             types[name] = TYPES[f"b{widths[name]}"] if name in widths else TYPES["pred"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
@@ -36,7 +36,8 @@ class Variable(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Bytes of memory that every operation accesses all or none of; bits of the operations that access them, and that write them."""
+    """Bytes of memory that every operation accesses all or none of; bits of the operations that access them, and that write
+    them."""
 
     bytes: ByteRange
     accessed_by: int
@@ -81,9 +82,11 @@ class Combination:
         pieces = []
         for name, ends in bounds.items():
             cuts = sorted(ends)
-            for begin, end in zip(cuts, cuts[1:], strict=False):
+            for begin, end in pairwise(cuts):
                 here = ByteRange(name, begin, end - begin)
-                pieces.append(Piece(here, *(self._bits_of(here, what) for what in ("accesses_memory", "writes", "reads"))))
+                pieces.append(
+                    Piece(here, *(self._bits_of(here, what) for what in ("accesses_memory", "writes", "reads")))
+                )
         return pieces
 
     def _bits_of(self, here: ByteRange, what: str) -> int:
@@ -96,7 +99,9 @@ class Combination:
 
     # what is read --------------------------------------------------------------------------------------------------------
 
-    def readings(self, may_go_on: Callable[[list[list[int]]], bool]) -> Iterator[tuple[list[list[int]], dict[str, int] | None]]:
+    def readings(
+        self, may_go_on: Callable[[list[list[int]]], bool]
+    ) -> Iterator[tuple[list[list[int]], dict[str, int] | None]]:
         """For each choice of the writes that pieces are read from: that as rows for each piece, and what is read; None if a value
         would be its own reason. Choices with which a path is not taken are left out, and those of which a part, as rows, may not
         go on."""
@@ -187,8 +192,8 @@ class Combination:
 
     @cached_property
     def phases(self) -> list[list[int]]:
-        """The ways in which arrivals and waits may belong to phases, as rows of those that belong to one; none if on each a thread
-        waits for ever."""
+        """The ways in which arrivals and waits may belong to phases, as rows of those that belong to one; none if on each a
+        thread waits for ever."""
         meetings = contracts.synchronization
         barriers: dict[tuple[str, int], list[int]] = {}
         for i, operation in enumerate(self.operations):
@@ -210,8 +215,8 @@ class Combination:
         return rows
 
     def _phases_of(self, name: str, place: int, members: list[int], meetings: Any) -> list[list[frozenset[int]]]:
-        """The ways in which operations at one barrier belong to phases. At the barrier of a cluster, and at one of all threads of a
-        CTA, each thread that comes at all takes part in each phase until it ends."""
+        """The ways in which operations at one barrier belong to phases. At the barrier of a cluster, and at one of all threads
+        of a CTA, each thread that comes at all takes part in each phase until it ends."""
         threads = {i: self.operations[i].thread for i in members}
         lines: dict[int | None, list[int]] = {}
         for i in members:
@@ -289,7 +294,7 @@ def _operation(
 
 def _rule(name: str) -> str:
     """The sentence of a rule of barriers."""
-    contracts.barriers  # noqa: B018: declares it
+    contracts.resolved("machine.barriers")  # declares it
     return RULES[name].sentence
 
 

@@ -1,4 +1,5 @@
-"""Litmus tests as they are written: a heading, what memory and registers hold at first, a column for each thread, and a condition.
+"""Litmus tests as they are written: a heading, what memory and registers hold at first, a column for each thread, and a
+condition.
 
 Instructions stand in the columns without types and brackets, or as PTX. From the columns a module of PTX is made, with an entry
 for each thread, which is checked like any other.
@@ -164,7 +165,9 @@ def _initial(
         elif (typed := _TYPED.match(words)) is not None:
             space, bits = (typed["space"] or ".global").strip()[1:], int(typed["type"][1:])
             if space not in ("global", "shared") or bits not in (8, 16, 32, 64):
-                raise source.error(f"a variable is in .global or .shared and has 8, 16, 32 or 64 bits: {printable(words)}")
+                raise source.error(
+                    f"a variable is in .global or .shared and has 8, 16, 32 or 64 bits: {printable(words)}"
+                )
             _new(source, variables, Variable(typed["name"], bits // 8, _number(source, typed["value"] or "0", bits)))
             types[typed["name"]] = space, f"b{bits}"
         elif (initial := _INITIAL.match(words)) is not None:
@@ -234,7 +237,9 @@ def _places(source: _Text) -> tuple[ThreadPlace, ...]:
         for part in match[2].split(","):
             scope = _SCOPE.match(part.strip())
             if scope is None or scope[1] in scopes:
-                raise source.error(f"P{number}: expected cta, cluster and gpu, each with a number, not {printable(part.strip())}")
+                raise source.error(
+                    f"P{number}: expected cta, cluster and gpu, each with a number, not {printable(part.strip())}"
+                )
             scopes[scope[1]] = int(scope[2])
         if "cta" not in scopes:
             raise source.error(f"P{number}: in which CTA does it run?")
@@ -383,7 +388,9 @@ def _value(source: _Text, variables: Mapping[str, Variable], threads: int) -> ob
     if re.match(r"-?\d", token):
         return int(token, 0)
     if token not in variables:
-        raise source.error(f"{printable(token)} is no variable of the test, and a register has its thread before it: P0:{printable(token)}")
+        raise source.error(
+            f"{printable(token)} is no variable of the test, and a register has its thread before it: P0:{printable(token)}"
+        )
     return "memory", token
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from typing import NamedTuple
 
 from ptxspec.query.litmus.executions import Execution, bits, closed
@@ -109,4 +110,4 @@ class Reasons:
             if at == a:
                 break
         steps.reverse()
-        return tuple(r for x, y in zip(steps, steps[1:], strict=False) for r in self.why(relation, x, y, piece))
+        return tuple(r for x, y in pairwise(steps) for r in self.why(relation, x, y, piece))

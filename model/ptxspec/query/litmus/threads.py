@@ -48,8 +48,8 @@ class ThreadOperation(NamedTuple):
 
 
 class ThreadPath(NamedTuple):
-    """What a thread executes where all conditions over what it reads hold, and what its registers hold then. `ended` is False if it
-    went through a loop more often than was asked for, and nothing is said of what it does then."""
+    """What a thread executes where all conditions over what it reads hold, and what its registers hold then. `ended` is False if
+    it went through a loop more often than was asked for, and nothing is said of what it does then."""
 
     operations: tuple[ThreadOperation, ...]
     conditions: tuple[Bool, ...]
@@ -218,7 +218,9 @@ class ThreadWalk(KernelExecution):
         return (Proxy(proxy), Proxy.GENERIC) if proxy else ()
 
     def _unsupported(self, op: Op) -> Unsupported:
-        return Unsupported(f"{op.plan.form.mnemonic} does more than access memory, order accesses, branch or meet at barriers")
+        return Unsupported(
+            f"{op.plan.form.mnemonic} does more than access memory, order accesses, branch or meet at barriers"
+        )
 
     def _access(self, effect: effects.Access, op: Op, env: dict[str, Any]) -> None:
         """Note the operations of an access: one for each element."""
@@ -281,7 +283,14 @@ class ThreadWalk(KernelExecution):
                 yield self._at(path, None)
             case effects.Arrive() | effects.Wait() | effects.ClusterArrive() | effects.ClusterWait():
                 yield self._at(self._met(op, effect, path), block.next)
-            case effects.IndexedBranch() | effects.Call() | effects.Stop() | effects.Collective() | effects.ImageAccess() | None:
+            case (
+                effects.IndexedBranch()
+                | effects.Call()
+                | effects.Stop()
+                | effects.Collective()
+                | effects.ImageAccess()
+                | None
+            ):
                 raise self._unsupported(op)
             case _:
                 assert_never(effect)
@@ -297,7 +306,9 @@ class ThreadWalk(KernelExecution):
                 self._add(kinds.WAIT, op, barrier="cluster")
             case effects.Arrive() | effects.Wait():
                 if isinstance(effect, effects.Wait) and effect.reduction:
-                    raise Unsupported(f"{op.plan.form.mnemonic}: a reduction at a barrier is not followed in a litmus test")
+                    raise Unsupported(
+                        f"{op.plan.form.mnemonic}: a reduction at a barrier is not followed in a litmus test"
+                    )
                 env = self.sources(op, self._way(path), 0)
                 number = substitute(effect.barrier, env)
                 threads = None if effect.threads is None else substitute(effect.threads, env)

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple, get_args
 
 from ptxspec.machine.call_graph import linked
+from ptxspec.query.litmus.drawing import drawn
 from ptxspec.query.litmus.executions import Candidate, Enumeration
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.programs import Combination, value_of
@@ -53,10 +54,20 @@ class LitmusWitness(NamedTuple):
     coherence: tuple[tuple[str, str], ...]
     final: dict[str, int]
 
+    def svg(self) -> str:
+        """A picture of the execution, as SVG: a column for each thread, with arrows from writes to the reads that read from them,
+        and to later writes.
+
+        >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
+        >>> ptxspec.litmus(text).witness.svg().startswith("<svg")
+        True
+        """
+        return drawn(self.operations, self.reads_from, self.coherence)
+
 
 class BrokenAxiom(NamedTuple):
-    """An axiom that executions with the outcome break, how many were looked at that do, and for one of them the steps of the cycle
-    in words."""
+    """An axiom that executions with the outcome break, how many were looked at that do, and for one of them the steps of the
+    cycle in words."""
 
     axiom: str
     count: int
@@ -64,10 +75,10 @@ class BrokenAxiom(NamedTuple):
 
 
 class LitmusVerdict(NamedTuple):
-    """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome that
-    the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is true.
-    An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break. `notes`
-    say what was not looked at. A solver that gives no answer leaves the status "unknown", and `holds` is None.
+    """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome
+    that the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is
+    true. An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break.
+    `notes` say what was not looked at. A solver that gives no answer leaves the status "unknown", and `holds` is None.
 
     >>> test = \"\"\"PTX SB { x = 0; y = 0; }
     ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
@@ -130,9 +141,9 @@ def litmus(
 ) -> LitmusVerdict:
     """Whether a litmus test's outcome is allowed by the memory model of an edition of NVIDIA's manual (its chapter 8). `text` is
     written as for herd: a line `PTX name`, what memory and registers hold at first in braces, a column for each thread, and
-    `exists`, `~exists` or `forall` with a condition; or with PTX in the cells. A loop is taken `loops` times at most. `by` says how
-    it is decided: by an enumeration of executions, or by a solver that is asked about all of them at once, for `timeout` seconds at
-    most; then a forbidden outcome has no reasons.
+    `exists`, `~exists` or `forall` with a condition; or with PTX in the cells. A loop is taken `loops` times at most. `by` says
+    how it is decided: by an enumeration of executions, or by a solver that is asked about all of them at once, for `timeout`
+    seconds at most; then a forbidden outcome has no reasons.
 
     Raises LitmusError for a text that is no such test, Unsupported for what is not followed, and ValueError for an edition that
     has no memory model.

@@ -31,7 +31,11 @@ _PLAIN = {"add": "add.u", "sub": "sub.u", "mul": "mul.lo.u", "div": "div.u", "re
 #: the register that a conditional branch of a test uses
 _CONDITION = "%litmus_condition"
 #: fences that only a litmus test has: for the proxies for which PTX has none
-_PROXY_FENCES = {"fence.proxy.constant": Proxy.CONSTANT, "fence.proxy.texture": Proxy.TEXTURE, "fence.proxy.surface": Proxy.SURFACE}
+_PROXY_FENCES = {
+    "fence.proxy.constant": Proxy.CONSTANT,
+    "fence.proxy.texture": Proxy.TEXTURE,
+    "fence.proxy.surface": Proxy.SURFACE,
+}
 
 
 class LitmusModule(NamedTuple):
@@ -133,7 +137,10 @@ class _Writer:
     def _jump(self, comparison: str, operands: list[str]) -> list[str]:
         if len(operands) != 3:
             raise self.error("a conditional branch has two values and a label: bne r0, 1, L")
-        return [f"setp.{comparison}.s32 {_CONDITION}, {operands[0]}, {operands[1]};", f"@{_CONDITION} bra {operands[2]};"]
+        return [
+            f"setp.{comparison}.s32 {_CONDITION}, {operands[0]}, {operands[1]};",
+            f"@{_CONDITION} bra {operands[2]};",
+        ]
 
     def _variable(self, name: str) -> tuple[str, str]:
         """The state space and the type of a variable."""
@@ -151,7 +158,11 @@ class _Writer:
             has = self.test.variables[name].proxy.value
             raise self.error(f"{base} does not access {name}, whose proxy is {has}")
         opcode = "st" if base in _STORES else "ld"
-        modifiers = modifiers.replace("mmio", "mmio.relaxed") if "mmio" in modifiers and "relaxed" not in modifiers else modifiers
+        modifiers = (
+            modifiers.replace("mmio", "mmio.relaxed")
+            if "mmio" in modifiers and "relaxed" not in modifiers
+            else modifiers
+        )
         dotted = f".{modifiers}" if modifiers else ""
         suffix = f"{dotted}.{space}.{type}"
         return f"st{suffix} [{name}], {other};" if opcode == "st" else f"ld{suffix} {other}, [{name}];"
@@ -168,7 +179,11 @@ class _Writer:
         kind = _TYPE_OF.get(operation, "b") + type[1:]
         opcode = ".".join([base, *words, space, operation, kind])
         text = f"{opcode} {', '.join([*destination, f'[{name}]', *values])};"
-        return text.replace("acq_rel", "release") + f" {ORDER_MARK}acq_rel" if base == "red" and "acq_rel" in words else text
+        return (
+            text.replace("acq_rel", "release") + f" {ORDER_MARK}acq_rel"
+            if base == "red" and "acq_rel" in words
+            else text
+        )
 
     def _negated(self, value: str) -> str:
         if not re.fullmatch(r"\d+", value):
