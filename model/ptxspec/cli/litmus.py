@@ -113,7 +113,7 @@ def _show(verdict: Any) -> None:
     if verdict.witness is not None:
         _show_witness(verdict.witness)
     for reason in verdict.reasons:
-        count = f"{reason.count:,} execution{'s' if reason.count > 1 else ''}"
+        count = f"{reason.executions:,} execution{'s' if reason.executions > 1 else ''}"
         say(f"\n{reason.axiom} is broken by {count}, one of them because")
         for step in reason.steps:
             say(f"  {step}")

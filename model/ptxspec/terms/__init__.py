@@ -144,6 +144,7 @@ from ptxspec.terms.relations import (
     same_phase,
     written_before,
 )
+from ptxspec.terms.shapes import shape
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.storage import Broken, Location, Storage
 from ptxspec.terms.types import TYPES, Type
@@ -331,6 +332,7 @@ __all__ = [
     "select",
     "set_condition_code",
     "settled",
+    "shape",
     "shortcut",
     "sign_extend",
     "special",

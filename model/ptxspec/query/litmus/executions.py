@@ -70,7 +70,7 @@ class Execution:
         """`read` has for each piece the writes from which it is read, if that is chosen."""
         self.operations, self.pieces, self.before = operations, pieces, before
         self.given: dict[Given, Rows] = {**(before.given if before else {}), **(given or {})}
-        self.read = read or (before.read if before else ())
+        self.read: Sequence[Rows] = read or (before.read if before else ())
         self.known: frozenset[Given] = frozenset(self.given) | (frozenset(["reads from"]) if self.read else frozenset())
         self._rows: dict[tuple[Relation, int | None], Rows] = {}
 
@@ -166,7 +166,7 @@ class Enumeration:
         self._steps: list[dict[str, Claim]] = []
         known: frozenset[Given] = frozenset()
         for chosen in (("reads from", "same phase"), ("fenced before",), ("written before",)):
-            before, known = known, known | frozenset(chosen)  # type: ignore[arg-type]
+            before, known = known, known | frozenset(chosen)
             self._steps.append(
                 {n: c for n, c in claims.items() if c.relation.givens <= known and not c.relation.givens <= before}
             )
@@ -189,7 +189,7 @@ class Enumeration:
         writes that are read from, if these are known."""
         base = Execution(combination.operations, combination.pieces)
         n = len(combination.operations)
-        nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}  # type: ignore[misc]
+        nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""

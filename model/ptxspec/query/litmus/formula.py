@@ -141,7 +141,8 @@ class Formula:
         """What a write leaves in a piece."""
         noted, location = self.combination.noted[writer], self.operations[writer].location
         if noted is None:
-            return constant(self.combination.written(writer, piece, {}))
+            value: Int = constant(self.combination.written(writer, piece, {}))
+            return value
         assert noted.writes is not None and location is not None
         return low_bits(noted.writes >> 8 * (piece.bytes.offset - location.offset), 8 * piece.bytes.size)
 

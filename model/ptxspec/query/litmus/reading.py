@@ -287,8 +287,8 @@ def _row(source: _Text) -> str:
 
 
 #: an access as only a test writes it, and the location that it accesses
-_STORING = re.compile(rf"(?:st|sust|red)[.\w]*\s+({_NAME})\s*,")
-_LOADING = re.compile(rf"(?:ld|atom|suld|tld|cold)\.[.\w]*\s+{_NAME}\s*,\s*({_NAME})\s*(?:,|$)")
+_STORING = re.compile(rf"(?<![\w.])(?:st|sust|red)[.\w]*\s+({_NAME})\s*,")
+_LOADING = re.compile(rf"(?<![\w.])(?:ld|atom|suld|tld|cold)\.[.\w]*\s+{_NAME}\s*,\s*({_NAME})\s*(?:,|$)")
 
 
 def _undeclared(
@@ -416,7 +416,8 @@ def condition_term(condition: Condition, value: Callable[[object], Int]) -> Bool
                 return ~parts[0]
             return reduce(and_ if condition.operator == "and" else or_, parts)
     left, right = (constant(part) if isinstance(part, int) else value(part) for part in condition.parts)
-    return _COMPARISONS[condition.operator](left, right)
+    term: Bool = _COMPARISONS[condition.operator](left, right)
+    return term
 
 
 def values_in(condition: Condition) -> list[object]:

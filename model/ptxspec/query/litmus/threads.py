@@ -86,7 +86,8 @@ class ThreadWalk(KernelExecution):
     # operands ------------------------------------------------------------------------------------------------------------
 
     def address_of(self, name: str, way: PathState, lane: int) -> Int:
-        return constant(self.addresses[name])
+        address: Int = constant(self.addresses[name])
+        return address
 
     def at_first(self, shown: str, type: Any, carried: bool = False) -> Any:
         """Registers begin as zeros, unless the test says otherwise."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Literal, NamedTuple, get_args
 
+from ptxspec import contracts
 from ptxspec.machine.call_graph import linked
 from ptxspec.query.litmus.drawing import drawn
 from ptxspec.query.litmus.executions import Candidate, Enumeration
@@ -70,7 +71,7 @@ class BrokenAxiom(NamedTuple):
     cycle in words."""
 
     axiom: str
-    count: int
+    executions: int
     steps: tuple[str, ...]
 
 
@@ -189,7 +190,8 @@ class _Question:
 
     def verdict(self) -> LitmusVerdict:
         began = time.monotonic()
-        witness, reasons = self._witness(), ()
+        witness = self._witness()
+        reasons: tuple[BrokenAxiom, ...] = ()
         if witness is None:
             reasons = self._reasons()
         status: LitmusStatus = "forbidden" if witness is None else "allowed"
@@ -243,7 +245,7 @@ class _Question:
         values: dict[object, Int] = {}
         for value in self.asked:
             if value[0] == "register":  # type: ignore[index]
-                values[value] = formula.combination.paths[value[1]].registers.get(value[2], constant(0))  # type: ignore[index]
+                values[value] = self._term(value, formula.combination.paths)
                 continue
             variable, whole = self.test.variables[value[1]], constant(0)  # type: ignore[index]
             for number, piece in enumerate(formula.combination.pieces):
@@ -266,7 +268,16 @@ class _Question:
     def _combinations(self) -> Iterator[Combination]:
         for paths in product(*self.paths):
             if all(path.ended and not any(c is FALSE for c in path.conditions) for path in paths):
-                yield Combination(self.test.variables, self.test.places, paths)
+                combination = Combination(self.test.variables, self.test.places, paths)
+                self._check_edition(combination)
+                yield combination
+
+    def _check_edition(self, combination: Combination) -> None:
+        for operation in combination.operations:
+            major, minor = contracts.scopes.first_edition(operation)
+            if not self.model.since(major, minor):
+                why = f"the memory model of PTX {self.model_name} does not speak of it: that of {major}.{minor} does"
+                raise Unsupported(f"{operation.text}: {why}")
 
     # outcomes ------------------------------------------------------------------------------------------------------------
 
@@ -275,9 +286,13 @@ class _Question:
         return holds(self.test.condition, value) != (self.test.quantifier == "forall")
 
     def _register(self, value: Any, paths: tuple[ThreadPath, ...] | Any, values: dict[str, int]) -> int:
+        return value_of(self._term(value, paths), values)
+
+    def _term(self, value: Any, paths: Any) -> Int:
+        """What a register holds when its thread ends."""
         _, thread, name = value
-        term = paths[thread].registers.get(name, constant(0))
-        return value_of(term, values)
+        term: Int = paths[thread].registers.get(name, constant(0))
+        return term
 
     def _may_be_wanted(self, combination: Combination) -> Any:
         if self.of_memory:
