@@ -36,6 +36,7 @@ from ptxspec_workshop.site import (
     house,
     identity_tables,
     invariant_tables,
+    litmus_tables,
     mutation_section,
     opcode_table,
     pages,
@@ -181,6 +182,18 @@ class Invariants(Computed):
         path = self.build / laws.NAME
         self.depends(path, precomputed.FILE)
         return self.kept("invariants", lambda: invariant_tables.markdown(self.module, path))
+
+
+class LitmusTable(Computed):
+    """What the memory model says of the programs of a shape."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def markdown(self) -> str:
+        name, docname = self.arguments[0], self.env.docname
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
 
 
 class Disputes(Computed):
@@ -384,6 +397,7 @@ DIRECTIVES = {
     "house": House,
     "identities": Identities,
     "invariants": Invariants,
+    "litmus": LitmusTable,
     "ledger": Ledger,
     "mutation": Mutation,
     "opcodes": Opcodes,

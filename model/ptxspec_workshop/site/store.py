@@ -24,6 +24,8 @@ _PARTS = (
     "ptxspec_workshop/site/numerals.py",
     "ptxspec_workshop/site/pages.py",
     "ptxspec/query/laws.py",
+    "ptxspec/query/litmus/*.py",
+    "ptxspec_workshop/site/litmus_tables.py",
 )
 
 

@@ -1,0 +1,23 @@
+"""The shapes of the specification's pages: litmus tests with what the pages say of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ptxspec.contracts import SPECIFICATION
+from ptxspec.literate import finder
+from ptxspec.query.litmus.verdicts import LitmusMethod, LitmusVerdict, litmus
+from ptxspec.terms.shapes import SHAPES, Shape, ShapeCase
+
+
+@cache
+def shapes() -> dict[str, Shape]:
+    """All shapes, by their names."""
+    for module, _ in finder.pages(SPECIFICATION, "memory_model.shapes"):
+        finder.load(module)
+    return SHAPES
+
+
+def verdict_on(case: ShapeCase, by: LitmusMethod = "enumeration") -> LitmusVerdict:
+    """The verdict on a shape with words in its places."""
+    return litmus(case.text, case.model, path=case.shape.path, by=by)
