@@ -6,21 +6,23 @@ import re
 import sys
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ptxspec.terms.core import blame
 
+#: what a page says of a test
+Outcome = Literal["allowed", "forbidden", "undefined"]
 #: a place in a shape for words that differ
 _PLACE = re.compile(r"<([a-z_0-9]+)>")
 
 
 class ShapeCase(NamedTuple):
-    """A shape with these words in its places: whether the page says that its outcome is allowed, by which edition's model, and the
-    line that says so."""
+    """A shape with these words in its places: what the page says of its outcome, by which edition's model, and the line that says
+    so."""
 
     shape: Shape
     words: dict[str, str]
-    allowed: bool
+    outcome: Outcome
     model: str
     line: int
 
@@ -47,19 +49,23 @@ class Shape:
 
     def allows(self, model: str = "9.1", **words: str | Sequence[str]) -> None:
         """The outcome is allowed with each choice of these words, one for each place."""
-        self._say(True, model, words)
+        self._say("allowed", model, words)
 
     def forbids(self, model: str = "9.1", **words: str | Sequence[str]) -> None:
         """The outcome is forbidden with each choice of these words, one for each place."""
-        self._say(False, model, words)
+        self._say("forbidden", model, words)
 
-    def _say(self, allowed: bool, model: str, words: dict[str, str | Sequence[str]]) -> None:
+    def leaves_open(self, model: str = "9.1", **words: str | Sequence[str]) -> None:
+        """With each choice of these words the program has a data race of mixed size, of which the model says nothing."""
+        self._say("undefined", model, words)
+
+    def _say(self, outcome: Outcome, model: str, words: dict[str, str | Sequence[str]]) -> None:
         if words.keys() != set(self.places):
             raise blame(f"{self.name} has the places {', '.join(self.places)}, not {', '.join(words) or 'none'}")
         choices = [[w] if isinstance(w, str) else list(w) for w in (words[place] for place in self.places)]
         line = sys._getframe(2).f_lineno
         for chosen in product(*choices):
-            self.cases.append(ShapeCase(self, dict(zip(self.places, chosen, strict=True)), allowed, model, line))
+            self.cases.append(ShapeCase(self, dict(zip(self.places, chosen, strict=True)), outcome, model, line))
 
 
 #: the shapes that pages declare, by name

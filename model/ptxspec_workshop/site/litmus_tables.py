@@ -27,6 +27,6 @@ def _verdict(case: ShapeCase, docname: str) -> str:
     link = pages.line_link(case.shape.path, case.line, docname)
     reasons = ", ".join(reason.axiom for reason in verdict.reasons)
     shown = f"{verdict.status}: {reasons}" if reasons else verdict.status
-    if (verdict.status == "allowed") != case.allowed:
+    if verdict.status != case.outcome:
         return f"{gap(shown)}; stated otherwise {link}"
     return f"{shown} {link}"

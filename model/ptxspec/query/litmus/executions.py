@@ -161,7 +161,7 @@ class Enumeration:
         claims = {name: axiom.claim(model) for name, axiom in AXIOMS.items()}
         everything: frozenset[Given] = frozenset(("reads from", "same phase", "fenced before", "written before"))
         assert not any(has_difference(c.relation) for c in claims.values()), "more pairs could break fewer axioms"
-        self._claims = list(claims.values())
+        self._claims = claims
         #: what is chosen step by step, and the claims that can be asked then
         self._steps: list[dict[str, Claim]] = []
         known: frozenset[Given] = frozenset()
@@ -198,7 +198,7 @@ class Enumeration:
             ):
                 return False
             part = Execution(combination.operations, combination.pieces, base, nothing, read)
-            return broken or all(part.keeps(claim) for claim in self._claims)
+            return broken or all(part.keeps(claim) for claim in self._claims.values())
 
         for read, values in combination.readings(may_go_on):
             if values is not None and not wanted(values):
@@ -228,16 +228,19 @@ class Enumeration:
             return
         given: Given = "fenced before" if step == 0 else "written before"
         concerns = contracts.synchronization.ordered_fences if step == 0 else contracts.coherence.ordered_writes
-        for order in self._orders(execution, concerns, self._order if step == 0 else self._causality):
+        # which of two is first is known where an axiom is broken otherwise
+        axiom, forced = ("Fence-SC", self._order) if step == 0 else ("Coherence", self._causality)
+        for order in self._orders(execution, concerns, forced if axiom in self._claims else None):
             further = Execution(execution.operations, execution.pieces, execution, {given: order})
             yield from self._chosen(step + 1, further, combination, values, broken, wanted)
 
     def _orders(
-        self, execution: Execution, concerns: Callable[[Operation, Operation], bool], forced: Relation
+        self, execution: Execution, concerns: Callable[[Operation, Operation], bool], forced: Relation | None
     ) -> Iterator[Rows]:
         """The choices of which operation of two is first, for all that are morally strong and that are concerned. Where a
         relation says which one has to be, else an axiom is broken, it is that one."""
-        operations, strong, known = execution.operations, execution.rows(self._strong), execution.rows(forced)
+        operations, strong = execution.operations, execution.rows(self._strong)
+        known = [0] * len(operations) if forced is None else execution.rows(forced)
         rows, open_pairs = [0] * len(operations), []
         for i, a in enumerate(operations):
             for k in range(i):

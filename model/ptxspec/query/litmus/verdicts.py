@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from ptxspec import contracts
 from ptxspec.machine.call_graph import linked
 from ptxspec.query.litmus.drawing import drawn
-from ptxspec.query.litmus.executions import Candidate, Enumeration
+from ptxspec.query.litmus.executions import Candidate, Enumeration, bits
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
@@ -24,7 +24,7 @@ from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.relations import AXIOMS, MemoryModel
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
-LitmusStatus = Literal["allowed", "forbidden", "unknown"]
+LitmusStatus = Literal["allowed", "forbidden", "undefined", "unknown"]
 #: how a test is decided
 LitmusMethod = Literal["enumeration", "solver"]
 #: how often a loop is taken at most
@@ -79,7 +79,8 @@ class LitmusVerdict(NamedTuple):
     """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome
     that the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is
     true. An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break.
-    `notes` say what was not looked at. A solver that gives no answer leaves the status "unknown", and `holds` is None.
+    `notes` say what was not looked at. A program with a data race of mixed size, of which the model says nothing, is
+    "undefined"; one on which a solver gives no answer is "unknown". In both cases `holds` is None.
 
     >>> test = \"\"\"PTX SB { x = 0; y = 0; }
     ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
@@ -190,6 +191,8 @@ class _Question:
 
     def verdict(self) -> LitmusVerdict:
         began = time.monotonic()
+        if self._has_mixed_race():
+            return self._verdict("undefined", None, None, (), time.monotonic() - began)
         witness = self._witness()
         reasons: tuple[BrokenAxiom, ...] = ()
         if witness is None:
@@ -221,6 +224,8 @@ class _Question:
     def solved(self, timeout: float) -> LitmusVerdict:
         """The verdict of a solver."""
         began = time.monotonic()
+        if self._has_mixed_race():
+            return self._verdict("undefined", None, None, (), time.monotonic() - began)
         witness, known = None, True
         for combination in self._combinations():
             for phases in combination.phases:
@@ -322,6 +327,23 @@ class _Question:
                         if piece.bytes.object == place
                     )
             yield registers | memory
+
+    def _has_mixed_race(self) -> bool:
+        """Whether an execution has a data race of mixed size, so that the model says nothing of the program."""
+        page, completely = contracts.races, contracts.operations.overlap_completely
+        races = page.mixed_size_races(self.model)
+        for combination in self._combinations():
+            of_threads = [o for o in combination.operations if o.thread is not None]
+            if not any(page.conflict(a, b) and not completely(a, b) for a in of_threads for b in of_threads):
+                continue
+            for candidate in self.enumeration.candidates(combination, lambda values: True):
+                for first, row in enumerate(candidate.execution.rows(races)):
+                    if row:
+                        names = Reasons(candidate.execution).names
+                        words = races.words.format(names[first], names[next(bits(row))])
+                        self.notes[f"the model says nothing of this program: {words}"] = None
+                        return True
+        return False
 
     def _witness(self) -> LitmusWitness | None:
         for combination in self._combinations():
