@@ -1,4 +1,5 @@
-"""Copies of the memory model's pages with one mistake in a fence: a part of an expression left out, or put the other way round."""
+"""Copies of the memory model's pages with one mistake in a fence: a part of an expression left out, or put the other way
+round."""
 
 from __future__ import annotations
 
@@ -47,7 +48,11 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             left = [v for k, v in enumerate(node.values) if k != i]
             kept = left[0] if len(left) == 1 else ast.BoolOp(node.op, left)
             yield f"without {ast.unparse(value)}", kept
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("closure", "inverse", "or_same"):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("closure", "inverse", "or_same")
+    ):
         yield f"no {node.func.id}", node.args[0]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "not left out", node.operand

@@ -1,4 +1,5 @@
-"""What the pages say of their shapes is what the axioms say, by enumeration and by a solver; and every part of the axioms is needed."""
+"""What the pages say of their shapes is what the axioms say, by enumeration and by a solver; and every part of the axioms is
+needed."""
 
 from __future__ import annotations
 
@@ -179,7 +180,10 @@ def is_refused(text: str, model: str) -> bool:
 def refusals_differ(text: str, first: str) -> bool:
     """Whether other editions speak of a test than those from its first one on."""
     try:
-        return any(is_refused(text, model) != (float(model) < float(first)) for model in ("6.0", "7.4", "7.7", "8.1", "8.5", "9.1"))
+        return any(
+            is_refused(text, model) != (float(model) < float(first))
+            for model in ("6.0", "7.4", "7.7", "8.1", "8.5", "9.1")
+        )
     except (AttributeError, ValueError, TypeError):
         return True
 
@@ -211,9 +215,19 @@ def fences_connect() -> bool:
     kind, proxies = OperationKind.PROXY_FENCE, (Proxy.TENSORMAP, Proxy.GENERIC)
     one_way = Operation(kind, 0, ThreadPlace(0, 0, 0), 0, "", Order.RELEASE, proxies=proxies)
     both = replace(one_way, order=None)
-    connects, there, back = contracts.causality.connects, (Proxy.GENERIC, Proxy.TENSORMAP), (Proxy.TENSORMAP, Proxy.GENERIC)
+    connects, there, back = (
+        contracts.causality.connects,
+        (Proxy.GENERIC, Proxy.TENSORMAP),
+        (Proxy.TENSORMAP, Proxy.GENERIC),
+    )
     other = connects(both, Proxy.ASYNC, Proxy.GENERIC)
-    return connects(one_way, *there) and connects(both, *there) and connects(both, *back) and not connects(one_way, *back) and not other
+    return (
+        connects(one_way, *there)
+        and connects(both, *there)
+        and connects(both, *back)
+        and not connects(one_way, *back)
+        and not other
+    )
 
 
 def test_proxy_fences_in_one_direction() -> None:

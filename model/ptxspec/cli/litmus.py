@@ -55,7 +55,7 @@ def command(
     if as_json:
         put_json({"tests": reports})
     else:
-        rows = [[r["file"], r.get("status", "error"), _word(r), r.get("error", _reason(r))] for r in reports]
+        rows = [[r["file"], r.get("status", "error"), _word(r), _reason(r)] for r in reports]
         table(["test", "outcome", "condition", "why"], rows, ["\t".join(row) for row in rows])
     return _status([r.get("holds") for r in reports])
 
@@ -100,7 +100,7 @@ def _word(report: dict[str, Any]) -> str:
 
 
 def _reason(report: dict[str, Any]) -> str:
-    return ", ".join(reason["axiom"] for reason in report["reasons"])
+    return str(report["error"]) if "error" in report else ", ".join(reason["axiom"] for reason in report["reasons"])
 
 
 def _show(verdict: Any) -> None:

@@ -197,6 +197,8 @@ class _Question:
         reasons: tuple[BrokenAxiom, ...] = ()
         if witness is None:
             reasons = self._reasons()
+            if not reasons:
+                self.notes["no choice of what is read, and of which write is last, leaves that"] = None
         status: LitmusStatus = "forbidden" if witness is None else "allowed"
         is_true = (witness is not None) == (self.test.quantifier == "exists")
         return self._verdict(status, is_true, witness, reasons, time.monotonic() - began)

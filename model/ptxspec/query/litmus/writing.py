@@ -21,6 +21,7 @@ from ptxspec.terms.types import TYPES, Type
 #: the target of the module, which has all that a cell may say
 TARGET = "sm_90"
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:\s*")
+_GUARD = re.compile(r"@!?[A-Za-z_$%][\w$]*\s+")
 _JUMPS = {"beq": "eq", "bne": "ne", "bge": "ge", "ble": "le", "bgt": "gt", "blt": "lt"}
 #: what may stand for st and ld in accesses by the proxy of a variable
 _STORES, _LOADS = ("st", "sust"), ("ld", "suld", "tld", "cold")
@@ -111,6 +112,12 @@ class _Writer:
         return lines
 
     def _instruction(self, text: str) -> list[str]:
+        guard = _GUARD.match(text)
+        if guard is not None:
+            *before, guarded = self._instruction(text[guard.end() :])
+            if before:
+                raise self.error("a conditional branch of a test has no guard")
+            return [f"{guard[0]}{guarded}"]
         opcode, _, rest = text.partition(" ")
         base, _, modifiers = opcode.partition(".")
         operands = [part.strip() for part in rest.split(",")] if rest.strip() else []
@@ -123,6 +130,8 @@ class _Writer:
         if "[" in rest:
             return [f"{text};"]
         if base in _PLAIN and not modifiers:
+            if len(operands) != (2 if base == "mov" else 3):
+                raise self.error(f"{base} has {2 if base == 'mov' else 3} operands, not {len(operands)}")
             return [f"{_PLAIN[base]}32 {', '.join(operands)};"]
         if base == "ld" and not modifiers and len(operands) == 2 and operands[1] not in self.test.variables:
             return [f"mov.b32 {operands[0]}, {operands[1]};"]
