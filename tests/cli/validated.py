@@ -23,6 +23,7 @@ COMMANDS = (
     "explain",
     "prove",
     "find",
+    "litmus",
     "synthesize",
     "forms",
     "page",

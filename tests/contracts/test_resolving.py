@@ -33,6 +33,7 @@ READERS = {
     "ptxspec/pages/prose.py",
     "ptxspec/query/identities.py",
     "ptxspec/query/laws.py",
+    "ptxspec/query/litmus/shapes.py",
     "ptxspec_workshop/site/pages.py",
     "ptxspec/terms/profiles.py",
 }

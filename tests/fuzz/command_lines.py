@@ -77,6 +77,8 @@ FILES: dict[str, bytes] = {
     "control.ptx": KERNEL.replace("ran", "r\x1bn").encode() + b"// \x1b[2J\x07 \xff\n",
     "bytes.ptx": bytes(range(256)),
     "empty.ptx": b"",
+    "t.litmus": b"PTX t\n{ x = 0; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\nst.weak x, 1 | ld.weak r0, x ;\nexists (P1:r0 == 1)",
+    "odd.litmus": b"PTX \x1b[2J\xff\n{ x = 0; }\nP0@cta 0,gpu 0 ;\nst.\x1b x, [1] ;\nexists (x == 1)",
     "\udcff\x1b[2J.ptx": KERNEL.encode(),
     "not.npy": b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
 }
@@ -286,6 +288,14 @@ class Maker:
         where = self.one(["d == 7", "p", "d < a and a != 3", "real(d) == 0.5", *ASSUMPTIONS, *HOSTILE])
         count = self.maybe(["--count", self.one(["1", "2", self.number()])], 0.3)
         return [text, "--where", where, *count, "--timeout", self.one(["0.1", "0.2", "nan", "0"])]
+
+    def _litmus(self) -> list[str]:
+        files = [self.one(["t.litmus", "odd.litmus", "sub", *NAMES, *HOSTILE]) for _ in range(self.random.randrange(1, 3))]
+        options = self.maybe(["--model", self.one(["9.1", "6.0", "7.5", *HOSTILE])], 0.4)
+        options += self.maybe(["--loops", self.one(["0", "3", self.number()])], 0.2)
+        options += self.maybe(["--by", self.one(["solver", "enumeration", *HOSTILE])], 0.3)
+        options += self.maybe(["--svg", self.one(NAMES)], 0.2)
+        return [*files, *options, *self.maybe(["--timeout", self.one(["1", "nan", "0"])], 0.2)]
 
     def _explain(self) -> list[str]:
         return [*self._eval(), *self.maybe(["--depth", self.one(["1", "2", self.number()])], 0.2)]

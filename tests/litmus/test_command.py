@@ -58,7 +58,7 @@ def test_folders_side_by_side(tmp_path: Path) -> None:
     (tmp_path / "no test.txt").write_text("nothing")
     result = called(str(tmp_path))
     lines = [line.split("\t") for line in result.output.splitlines()]
-    assert result.exit_code == 2 and [line[1] for line in lines] == ["forbidden", "error", "allowed"]
+    assert result.exit_code == 1 and [line[1] for line in lines] == ["forbidden", "error", "allowed"]
     assert lines[0][2:] == ["holds", "Causality"] and lines[2][2] == "does not hold" and "expected {" in lines[1][3]
     (tmp_path / "c.litmus").unlink()
     assert called(str(tmp_path)).exit_code == 1

@@ -148,6 +148,19 @@ def queries() -> str:
     return made.text
 
 
+def orders(text: str) -> tuple[str, int]:
+    method: ptxspec.LitmusMethod = "enumeration"
+    try:
+        verdict: ptxspec.LitmusVerdict = ptxspec.litmus(text, "9.1", by=method)
+    except ptxspec.LitmusError as error:
+        return error.message, error.line
+    status: ptxspec.LitmusStatus = verdict.status
+    witness: ptxspec.LitmusWitness | None = verdict.witness
+    operations: tuple[ptxspec.LitmusOperation, ...] = () if witness is None else witness.operations
+    broken: tuple[ptxspec.BrokenAxiom, ...] = verdict.reasons
+    return status, len(operations) + len(broken)
+
+
 def refusals() -> list[str]:
     said: list[str] = []
     try:

@@ -19,6 +19,9 @@ Nan = Literal["any", "payloads"]
 Relation = Literal["equal", "refines"]
 #: the verdict of a proof; see `ptxspec.Verdict`
 Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
+#: what a litmus test's outcome is, and how that is decided
+LitmusStatus = Literal["allowed", "forbidden", "undefined", "unknown"]
+LitmusMethod = Literal["enumeration", "solver"]
 #: the solver: z3, Bitwuzla, or "portfolio", both in parallel
 Solver = Literal["z3", "bitwuzla", "portfolio"]
 #: the kinds of results that PTX leaves open; "deviation" is an erratum: a GPU returns another result than PTX states

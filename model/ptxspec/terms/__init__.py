@@ -123,6 +123,7 @@ from ptxspec.terms.registries import (
     system_function,
 )
 from ptxspec.terms.relations import (
+    AXIOMS,
     Claim,
     MemoryModel,
     Relation,
@@ -183,6 +184,7 @@ from ptxspec.terms.vocabulary import (
 )
 
 __all__ = [
+    "AXIOMS",
     "FALSE",
     "STATE_SPACES",
     "TRUE",

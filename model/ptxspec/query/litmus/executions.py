@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ptxspec import contracts
 from ptxspec.query.litmus.programs import Combination, Piece
 from ptxspec.terms.operations import Operation
-from ptxspec.terms.relations import AXIOMS, Claim, Given, MemoryModel, Relation
+from ptxspec.terms.relations import Claim, Given, MemoryModel, Relation
 
 #: a relation of an execution: for each operation the bits of those that it is related to
 Rows = list[int]
@@ -156,9 +156,8 @@ class Enumeration:
     """The executions of the combinations of a test's paths under a model."""
 
     def __init__(self, model: MemoryModel):
-        contracts.resolved("memory_model.axioms")  # declares them
         self.model = model
-        claims = {name: axiom.claim(model) for name, axiom in AXIOMS.items()}
+        claims = {name: axiom.claim(model) for name, axiom in contracts.axioms.ALL.items()}
         everything: frozenset[Given] = frozenset(("reads from", "same phase", "fenced before", "written before"))
         assert not any(has_difference(c.relation) for c in claims.values()), "more pairs could break fewer axioms"
         self._claims = claims

@@ -15,7 +15,7 @@ from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.query.solvers.solve import solve
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
 from ptxspec.terms.operations import Operation
-from ptxspec.terms.relations import AXIOMS, Claim, Given, MemoryModel, Relation
+from ptxspec.terms.relations import Claim, Given, MemoryModel, Relation
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, variables_in
 
@@ -178,8 +178,7 @@ class Formula:
         """An execution that keeps all axioms and has an outcome; "unsat" if there is none."""
         claim: Bool = reduce(and_, (c for path in self.combination.paths for c in path.conditions), TRUE)
         claim = claim & self._reads() & outcome(self)
-        contracts.resolved("memory_model.axioms")  # declares them
-        for axiom in AXIOMS.values():
+        for axiom in contracts.axioms.ALL.values():
             claim = claim & self.keeps(axiom.claim(self.model))
         return solve(claim, self._types(claim), timeout, purpose="a litmus test", simple=False)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from ptxspec.base.options import LitmusMethod
 from ptxspec.contracts import SPECIFICATION
 from ptxspec.literate import finder
-from ptxspec.query.litmus.verdicts import LitmusMethod, LitmusVerdict, litmus
+from ptxspec.query.litmus.verdicts import LitmusVerdict, litmus
 from ptxspec.terms.shapes import SHAPES, Shape, ShapeCase
 
 

@@ -6,9 +6,10 @@ import re
 import time
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
+from ptxspec.base.options import LitmusMethod, LitmusStatus
 from ptxspec.machine.call_graph import linked
 from ptxspec.query.litmus.drawing import drawn
 from ptxspec.query.litmus.executions import Candidate, Enumeration, bits
@@ -21,12 +22,9 @@ from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.relations import AXIOMS, MemoryModel
+from ptxspec.terms.relations import MemoryModel
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
-LitmusStatus = Literal["allowed", "forbidden", "undefined", "unknown"]
-#: how a test is decided
-LitmusMethod = Literal["enumeration", "solver"]
 #: how often a loop is taken at most
 LOOPS = 2
 #: candidates that break an axiom, looked at for a reason, at most
@@ -38,7 +36,12 @@ _APART, _FIRST = 1 << 20, 1 << 32
 
 
 class LitmusOperation(NamedTuple):
-    """An operation of an execution that is shown: its name, its instruction, and what it reads and writes, if it does."""
+    """An operation of an execution that is shown: its name, its instruction, and what it reads and writes, if it does.
+
+    >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
+    >>> ptxspec.litmus(text).witness.operations[0]
+    LitmusOperation(name='P0.1', text='st.weak.global.b32 [x], 1', reads=None, writes=1)
+    """
 
     name: str
     text: str
@@ -48,7 +51,12 @@ class LitmusOperation(NamedTuple):
 
 class LitmusWitness(NamedTuple):
     """An execution. `operations` are what the threads execute, `reads_from` is the write of each read, and `coherence` the pairs
-    of writes in coherence order, all by their names; `final` has what is asked about, by its name in the condition."""
+    of writes in coherence order, all by their names; `final` has what is asked about, by its name in the condition.
+
+    >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
+    >>> ptxspec.litmus(text).witness.final
+    {'x': 1}
+    """
 
     operations: tuple[LitmusOperation, ...]
     reads_from: dict[str, str]
@@ -68,7 +76,12 @@ class LitmusWitness(NamedTuple):
 
 class BrokenAxiom(NamedTuple):
     """An axiom that executions with the outcome break, how many were looked at that do, and for one of them the steps of the
-    cycle in words."""
+    cycle in words.
+
+    >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; ld.weak r0, x ; st.weak x, 1 ; exists (P0:r0 == 1)"
+    >>> ptxspec.litmus(text).reasons[0].axiom
+    'Coherence'
+    """
 
     axiom: str
     executions: int
@@ -407,7 +420,7 @@ class _Question:
 
     def _words(self, candidate: Candidate, axiom: str) -> Iterator[str]:
         reasons = Reasons(candidate.execution)
-        for reason in reasons.broken(AXIOMS[axiom].claim(self.model)):
+        for reason in reasons.broken(contracts.axioms.ALL[axiom].claim(self.model)):
             yield from _lines(reason, 0)
 
 
