@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from ptxspec.cli import Commands, added, main
+from ptxspec.cli import Commands, added, check, main
 from ptxspec.cli.failures import Failed
 
 
@@ -27,7 +29,7 @@ def group(monkeypatch: pytest.MonkeyPatch) -> Commands:
     places = {"greet": f"{__name__}:greet", "check.sum": f"{__name__}:sum_of", "check": f"{__name__}:greet"}
     points = {name: EntryPoint(name, place, added.GROUP) for name, place in places.items()}
     monkeypatch.setattr(added, "_points", lambda: points)
-    return Commands("ptxspec", commands={"check": main.commands["check"]})
+    return Commands("ptxspec", commands={"check": check.command})
 
 
 def test_a_command_that_is_added_is_one_of_the_group(group: Commands) -> None:
@@ -39,7 +41,19 @@ def test_a_command_that_is_added_is_one_of_the_group(group: Commands) -> None:
 def test_none_takes_the_place_of_a_command_that_is_here(group: Commands) -> None:
     assert "Usage: ptxspec check" in CliRunner().invoke(group, ["check", "--help"]).output
     assert group.list_commands(click.Context(group)) == ["check", "greet"]
-    assert group.commands["check"] is main.commands["check"]
+    assert group.commands["check"] is check.command
+
+
+def test_a_command_is_imported_when_it_is_called() -> None:
+    code = (
+        "import sys; from ptxspec.cli import main; main(['format', '--help'], standalone_mode=False); "
+        "print(*sorted(m for m in sys.modules if m.startswith('ptxspec.cli.')))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    imported = run.stdout.splitlines()[-1].split()
+    assert "ptxspec.cli.format" in imported and not {"ptxspec.cli.run", "ptxspec.cli.prove"} & set(imported)
+    unknown = subprocess.run([sys.executable, "-m", "ptxspec", "chekc"], capture_output=True, text=True)
+    assert "Did you mean 'check'?" in unknown.stderr
 
 
 def test_a_part_of_a_command(group: Commands) -> None:

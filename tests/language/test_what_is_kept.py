@@ -59,6 +59,13 @@ def test_few_pages_are_loaded_for_a_small_module() -> None:
     assert {"integer.add", "control.ret"} <= loaded and len(loaded) < 15
 
 
+def test_functions_of_the_parser_are_written_when_they_are_needed() -> None:
+    code = f"{LOAD}from ptxspec.language.syntax import syntax; p = syntax().parser; print(len(p._codes), len(p.pages))"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    written, rules = map(int, run.stdout.splitlines()[-1].split())
+    assert 10 < written < rules / 2
+
+
 def test_a_rule_is_told_though_its_page_is_not_loaded_yet() -> None:
     _ = registry().pages
     code = (

@@ -241,3 +241,31 @@ def test_options_reach_the_launch() -> None:
     random.prepared("k", seed=3).launch(out[:1])
     random.launch("k", args=out[1:], seed=3)
     assert out[0] == out[1] != 0
+
+
+def test_shapes_that_are_equal_numbers_of_other_types() -> None:
+    """A launch is kept under its shape and options, and each of these under its type."""
+    module, out = ptxspec.load(kernel("st.global.u32 [%rd1], 1;")), np.zeros(8, np.uint32)
+    for grid in (1, (1,), (1, 1), (1, 1, 1)):
+        assert module.launch("k", grid, (4,), [out]).steps == module.launch("k", grid, 4, [out]).steps
+    for wrong in (1.0, (1.0,), (1, None), "1", (), None, ((1,),)):
+        with pytest.raises((TypeError, ValueError)):
+            module.launch("k", wrong, 4, [out])
+        with pytest.raises((TypeError, ValueError)):
+            module.launch("k", (1, 1), wrong, [out])
+    with pytest.raises(ValueError, match="workers is an integer above 0, not True"):
+        module.launch("k", 1, 4, [out], workers=True)
+    assert module.launch("k", 1, 4, [out], workers=1).steps
+
+
+def test_the_time_of_each_launch_begins_with_it() -> None:
+    """Those of launches before do not count, and a limit of one is that of the next."""
+    loop = (
+        "mov.u32 %r5, 0; L: add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, 100000; @%p0 bra L; st.global.u32 [%rd1], %r5;"
+    )
+    module, out = ptxspec.load(kernel(loop)), np.zeros(1, np.uint32)
+    for _ in range(20):
+        module.launch("k", args=[out], step_limit=400_000, time_limit=30)
+    with pytest.raises(ptxspec.LaunchError, match="within 1,000 thread-instructions"):
+        module.launch("k", args=[out], step_limit=1000, time_limit=30)
+    assert out[0] == 100_000

@@ -353,3 +353,25 @@ def test_lanes_far_from_one_another(ends: str, engine: str) -> None:
             with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
                 module.launch("k", block=128, args=[out], engine=engine, schedule="warps")
             assert (out == before).all()
+
+
+@pytest.mark.parametrize("type", ["u8", "u32", "u64", "v2.u32", "v4.f32"])
+def test_all_lanes_load_the_same(type: str) -> None:
+    """From the last bytes of an array, whose rows would reach beyond it; and from there on, what none may load."""
+    size = {"u8": 1, "u32": 4, "u64": 8, "v2.u32": 8, "v4.f32": 16}[type]
+    into = {"u8": "%r4", "u32": "%r4", "u64": "%rd4", "v2.u32": "{%r4, %r6}", "v4.f32": "{%f1, %f2, %f3, %f4}"}[type]
+    result = {"u64": "cvt.u32.u64 %r4, %rd4;", "v4.f32": "mov.b32 %r4, %f4;"}.get(type, "")
+    body = f"""ld.param.u64 %rd2, [in]; and.b32 %r5, %r0, 0; add.u32 %r5, %r5, AT; cvt.u64.u32 %rd3, %r5;
+        add.u64 %rd2, %rd2, %rd3; ld.global.{type} {into}, [%rd2]; {result} add.u32 %r4, %r4, %r1; st.global.u32 [%rd1], %r4;"""
+    values = np.random.default_rng(1).integers(0, 256, 4096, dtype=np.uint8)
+    for at in (0, 2048, 4096 - size):
+        source = kernel(body.replace("AT", str(at)), ".param .u64 out, .param .u64 in")
+        given = [np.zeros(256, np.uint32), values]
+        out = both(source, given, block=128, grid=2, schedule="warps")[0]
+        last = values[at : at + size][-min(4, size) if type in ("v4.f32",) else 0 :][: min(4, size)]
+        expected = int.from_bytes(last.tobytes(), "little")
+        assert out.tolist() == [(expected + thread % 128) & (1 << 32) - 1 for thread in range(256)], at
+    for way in ENGINES:
+        with pytest.raises(ptxspec.LaunchError, match="past the end of argument 1"):
+            source = kernel(body.replace("AT", "4096"), ".param .u64 out, .param .u64 in")
+            ptxspec.load(source).launch("k", 2, 128, arguments(given), engine=way, schedule="warps")

@@ -16,10 +16,11 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 from ptxspec.base import strict
 from ptxspec.base.processes import Process, Reply, importable
+from ptxspec.base.records import NamedTuple
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -17,7 +17,9 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeVar
+from typing import IO, Any, Literal, TypeVar
+
+from ptxspec.base.records import NamedTuple
 
 T = TypeVar("T")
 

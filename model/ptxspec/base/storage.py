@@ -173,8 +173,8 @@ def digest() -> bytes:
     total = hashlib.sha256(repr((__version__, sys.version)).encode())
     for root in (DOCUMENTS / "spec", model / "literate", model / "terms", model / "language"):
         for path in sorted(_files(str(root), (".md", ".py"))):
-            with open(path, "rb") as file:
-                data = file.read()
+            with open(path, "rb", buffering=0) as file:
+                data = file.readall()
             total.update(f"{path[len(str(root)) :]} {len(data)}\n".encode())
             total.update(data)
     return total.digest()

@@ -1,6 +1,6 @@
 """The command `ptxspec`. Each of its commands has a file of its own here, or in a package that adds it, and takes --json.
 
-What a question needs is imported when it is asked, so that help is there at once.
+A command is imported when it is called, or help is asked for, and what a question needs when it is asked.
 """
 
 from __future__ import annotations
@@ -12,37 +12,32 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import click
 
-from ptxspec.cli import (
-    added,
-    check,
-    eval,
-    explain,
-    find,
-    format,
-    forms,
-    ledger,
-    litmus,
-    lsp,
-    page,
-    prove,
-    run,
-    synthesize,
-    vectors,
-)
+from ptxspec.cli import added
 from ptxspec.cli.failures import DONE, FAILED, NOBODY_READS, Failed, known, unexpected
 from ptxspec.cli.shared import put_json, say
 
 NAME = "ptxspec"
+#: the commands here, each in the module of its name
+COMMANDS = (
+    "check", "eval", "explain", "find", "format", "forms", "ledger", "litmus", "lsp", "page", "prove", "run", "synthesize", "vectors",
+)  # fmt: skip
 # Python looks for cycles at its end, in all that there is: that would take a tenth of the time of a short command
 atexit.register(gc.freeze)
 
 
 class Commands(click.Group):
     """The group of all commands. However one of them ends, there is a message and an exit status, and no traceback."""
+
+    def __init__(self, *args: Any, names: Sequence[str] = (), **more: Any):
+        """`names` are those of modules beside this one, each with a command of its name, which is imported when it is asked
+        for."""
+        super().__init__(*args, **more)
+        self._names = names
 
     # click declares two overloads, for standalone_mode or not, and this is both
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any) -> Any:  # type: ignore[override]
@@ -54,16 +49,25 @@ class Commands(click.Group):
             sys.exit(status_of(lambda: self._called(words, **more), words))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands; those of other packages are commands of this group from then on."""
-        for name in added.commands():
+        """The names of all commands; they are commands of this group from then on."""
+        for name in (*self._names, *added.commands()):
             self.get_command(ctx, name)
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name: one of these, or one that another package adds."""
-        if cmd_name not in self.commands and cmd_name in added.commands():
+        if cmd_name in self._names:
+            self._import(cmd_name)
+        elif cmd_name not in self.commands and cmd_name in added.commands():
             self.add_command(added.commands()[cmd_name].load(), cmd_name)
+        elif cmd_name not in self.commands:  # one of these may be meant
+            for name in self._names:
+                self._import(name)
         return super().get_command(ctx, cmd_name)
+
+    def _import(self, name: str) -> None:
+        if name not in self.commands:
+            self.add_command(import_module(f"{__name__}.{name}").command)
 
     def _called(self, words: list[str], **more: Any) -> Any:
         """What a command returns: its exit status, or None."""
@@ -155,26 +159,7 @@ def _drop_output() -> None:
         pass
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, names=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ptxspec")
 def main() -> None:
     """An executable specification of NVIDIA's PTX instruction set."""
-
-
-for _module in (
-    run,
-    check,
-    format,
-    eval,
-    explain,
-    prove,
-    find,
-    synthesize,
-    forms,
-    page,
-    vectors,
-    ledger,
-    litmus,
-    lsp,
-):
-    main.add_command(_module.command)

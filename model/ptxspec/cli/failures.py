@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
@@ -87,6 +86,8 @@ def known(error: BaseException) -> Failed | None:
 
 def unexpected(error: BaseException) -> Failed:
     """The failure of an exception that is a fault of this program."""
+    import traceback
+
     if os.environ.get("PTXSPEC_TRACEBACK"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1:]

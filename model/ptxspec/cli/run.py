@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from ptxspec.base.escaping import LINES, printable
+from ptxspec.base.records import NamedTuple
 from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, known, user_errors
 from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec import contracts
+from ptxspec.base.records import NamedTuple, record
 from ptxspec.language import cited, tree
 from ptxspec.language.diagnostics import Diagnostic, Source
 from ptxspec.language.forms import Form
@@ -142,21 +142,21 @@ class CallSite(NamedTuple):
     known: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Read:
     """An operand that is read: the parameter of the definition that it stands for."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Written:
     """An operand that is written: the number of its result."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Grouped:
     """Operands in braces or brackets of which each has a part of its own."""
 

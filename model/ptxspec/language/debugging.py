@@ -5,8 +5,7 @@ It is needed only for a message, so nothing is kept of these directives when a m
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import tree
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.parser import read

@@ -6,10 +6,11 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec.base.escaping import printable, shortened
 from ptxspec.base.places import DOCUMENTS
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.static_rules import BrokenRule, Facts, StaticRule
 
 #: how many complaints about one module are kept; the others are counted

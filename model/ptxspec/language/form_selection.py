@@ -6,8 +6,9 @@ What one operand may be is operand_fitting.py's.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import cited
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.checked import Grouped, Missing, Plan, Read, Written

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.outline import NAMES, NUMBERS, RunKind, WordRun, function_parts, mnemonic_at, runs
 from ptxspec.language.parser import Reading

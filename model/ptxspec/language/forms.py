@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import itertools
 import math
@@ -11,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec import contracts
 from ptxspec.base import places, storage
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import cited
 from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
@@ -644,5 +644,7 @@ def forms(opcode: str | None = None) -> list[Form]:
 
 def no_page_defines(opcode: str) -> str:
     """What is said of an opcode that there is not, with those that are spelled most like it."""
+    import difflib  # which a text without errors does not need
+
     near = difflib.get_close_matches(opcode.split(".")[0][:40], sorted(registry().opcodes), 4, 0.5)
     return f"no page defines {opcode[:40]!r}" + (f"; the nearest opcodes are {', '.join(near)}" if near else "")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec import contracts
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.checked import Checked, Kernel, Missing
 from ptxspec.language.diagnostics import Diagnostic, PtxError
 from ptxspec.language.forms import Opcode, opcode_of, opcodes, registry

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec import contracts
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature

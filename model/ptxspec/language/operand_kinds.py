@@ -7,16 +7,16 @@ which its form is remembered. They are compared as objects, which is quick: ther
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, assert_never
 
+from ptxspec.base.records import record
 from ptxspec.terms.types import Type
 
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class PlainKind:
     """A kind of which there is nothing more to say than what it is called."""
 
@@ -35,14 +35,14 @@ TABLE = PlainKind("a list of targets or a prototype")
 NO_OFFSET = "only a variable's address takes an offset here"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class RealKind:
     """A floating-point constant of 32 or 64 bits."""
 
     width: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class SpecialKind:
     """A special register: its type, and the narrower ones that it may be read as."""
 
@@ -50,35 +50,35 @@ class SpecialKind:
     also: tuple[Type, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class VariableKind:
     """The address of a variable in a state space, perhaps with an offset; a bank's space is that of all banks."""
 
     space: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class OpaqueKind:
     """An opaque variable: `of` says what instructions may take it for, such as "texref" (see opaque.py)."""
 
     of: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class MemoryKind:
     """An address in brackets: the kind of what it counts from, None for a number alone."""
 
     base: Kind | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class NegatedKind:
     """`!p`"""
 
     of: Kind
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class PartKind:
     """An operand with a selector (without the dot), a minus sign, or both."""
 
@@ -87,7 +87,7 @@ class PartKind:
     negated: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class SumKind:
     """A register to which a constant is added."""
 
@@ -95,21 +95,21 @@ class SumKind:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class BracesKind:
     """`{a, b, …}`, or the name of a vector, which stands for its elements."""
 
     elements: tuple[Kind, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class BracketKind:
     """`[a, {b, c}]`"""
 
     elements: tuple[Kind, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class PairKind:
     """`p|q`"""
 

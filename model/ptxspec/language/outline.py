@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, auto
 from functools import cache
-from typing import NamedTuple
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import END, Split
 

@@ -6,10 +6,11 @@ errors.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from ptxspec.base import collection
 from ptxspec.base.escaping import shortened
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.building.tree_builder import TreeBuilder
 from ptxspec.language.diagnostics import Later, Source

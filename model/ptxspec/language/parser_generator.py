@@ -1,4 +1,5 @@
-"""A parser from the rules of the pages: of each rule a Python function, which reads it from left to right.
+"""A parser from the rules of the pages: of each rule a Python function, which reads it from left to right. It is written when it
+is first called, since most texts need a part of the rules.
 
 What comes next is decided by the next word or, where that leaves a choice, by up to three; of alternatives that these
 do not tell apart, the first is taken. Every message follows from the rules too: what could have stood at a place is
@@ -7,8 +8,12 @@ what the page calls it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from copy import copy
+from functools import partial
+from types import CellType, CodeType, FunctionType
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
 from ptxspec.language.words import RUN, Lexicon
 from ptxspec.literate.documents import DocumentError
@@ -32,14 +37,124 @@ class Pending(NamedTuple):
     more: tuple[str, ...]
 
 
-class Assembled(NamedTuple):
-    """A parser. `make(words, classes, begin, build, fail, outside, recover, runs)` gives the functions of one run by the
-    names of the rules. The functions name one another: 'let_go' ends that, so that nobody needs to look for cycles."""
+class RuleText(NamedTuple):
+    """A rule's function as Python writes it, the names that all functions of a run share, and the values that it has of its own:
+    sets of words and classes, and what could have stood where the rule does not go on."""
 
-    make: Callable[..., dict[str, Callable[[], Any]]]
     source: str
-    pages: dict[str, str]
-    """the page of each rule"""
+    shared: tuple[str, ...]
+    known: dict[str, Any]
+
+
+class RuleCode(NamedTuple):
+    """The code of a rule's function, which names what the run has, and the values that it has of its own."""
+
+    code: CodeType
+    known: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, text: RuleText) -> RuleCode:
+        within = f"def within():\n    {' = '.join(text.shared)} = None\n{text.source}"
+        module = compile(within, f"<assembled from spec/syntax: {name}>", "exec", dont_inherit=True)
+        code = next(c for c in _parts(module) if c.co_name == f"rule_{name}")
+        return cls(code, {"ParseFailure": ParseFailure, "expected": _expected, **text.known})
+
+    def function(self, cells: Cells) -> Callable[[], Any]:
+        """The function for a run that has these."""
+        return FunctionType(self.code, self.known, closure=tuple(cells[name] for name in self.code.co_freevars))
+
+
+def _called(cell: CellType) -> Any:
+    """Call what a cell has now."""
+    return cell.cell_contents()
+
+
+def _parts(code: CodeType) -> list[CodeType]:
+    """The codes within a code."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return [*inner, *(part for code in inner for part in _parts(code))]
+
+
+class Cells(dict[str, CellType]):
+    """What the functions of a run share, by the names that they have for it; what few texts need is there when it is first asked
+    for."""
+
+    def __init__(self, shared: dict[str, CellType], build: Any, outside: dict[str, Any], first: Callable[..., Any]):
+        """`first` is called with a name and the cells where a rule is read for the first time."""
+        super().__init__(shared)
+        self._build, self._outside, self._first = build, outside, first
+
+    def __missing__(self, name: str) -> CellType:
+        kind, _, of = name.partition("_")
+        if kind == "rule":
+            cell = CellType(partial(self._first, of, self))
+        else:
+            cell = CellType(getattr(self._build, of) if kind == "build" else self._outside[of])
+        self[name] = cell
+        return cell
+
+    def let_go(self) -> None:
+        for name, cell in self.items():
+            if name.startswith("rule_"):
+                cell.cell_contents = None
+
+
+class RuleFunctions(dict[str, Callable[..., Any]]):
+    """The functions of a run by the names of the rules, and others."""
+
+    def __init__(self, others: dict[str, Callable[..., Any]], cells: Cells):
+        super().__init__(others)
+        self._cells = cells
+
+    def __missing__(self, name: str) -> Callable[[], Any]:
+        function = self[name] = partial(_called, self._cells[f"rule_{name}"])
+        return function
+
+
+class Assembled:
+    """A parser. `pages` has the page of each rule."""
+
+    def __init__(self, assembly: Assembly):
+        self._assembly = assembly
+        self._codes: dict[str, RuleCode] = {}
+        self.pages = {rule.name: rule.path for rule in assembly.rules.values()}
+
+    @property
+    def source(self) -> str:
+        """The functions of all rules."""
+        return "".join(self._assembly.text(rule).source for rule in self._assembly.rules.values())
+
+    def make(
+        self,
+        words: Any,
+        classes: Any,
+        begin: int,
+        build: Any,
+        fail: Any,
+        outside: dict[str, Any],
+        recover: Any,
+        runs: Any,
+    ) -> dict[str, Callable[..., Any]]:
+        """The functions of one run by the names of the rules, and others. The functions name one another: 'let_go' ends that, so
+        that nobody needs to look for cycles."""
+        shared = {"words": words, "classes": classes, "fail": fail, "recover": recover, "runs": runs}
+        cells = Cells({name: CellType(value) for name, value in shared.items()}, build, outside, self._first)
+        at = cells["i"] = CellType(begin)
+        cells["nested"] = CellType(0)
+
+        def begin_at(k: int) -> None:
+            at.cell_contents = k
+
+        return RuleFunctions({"begin_at": begin_at, "reached": lambda: at.cell_contents, "let_go": cells.let_go}, cells)
+
+    def _first(self, name: str, cells: Cells) -> Any:
+        """Call a rule's function for the first time in a run."""
+        code = self._codes.get(name)
+        if code is None:
+            text = self._assembly.text(self._assembly.rules[name])
+            code = self._codes[name] = RuleCode.of(name, text)
+        function = cells[f"rule_{name}"].cell_contents = code.function(cells)
+        return function()
 
 
 class Assembly(Grammar):
@@ -58,11 +173,18 @@ class Assembly(Grammar):
     ):
         super().__init__(rules, lexicon, built, outside, prefixes)
         self.recovered = recovered
+        self._begin()
+        for rule in self.rules.values() if prefixes is None else ():  # to see the mistakes of new rules
+            self.text(rule)
+
+    def _begin(self) -> None:
+        """Begin with another rule."""
         self.lines: list[str] = []
-        #: what the functions name: sets of words and classes, and what could have stood where a rule does not go on
+        #: what the function names: values of its own, and what all functions of a run share
         self.named: dict[Any, str] = {}
+        self.shared = {"i", "nested", "words", "classes", "fail", "recover", "runs"}
         self.variables = 0
-        #: whether the rule that is written has labels
+        #: whether the rule has labels
         self.labelled = False
 
     def test(self, node: Node, others: list[list[Place]], rule: GrammarRule) -> str:
@@ -105,28 +227,19 @@ class Assembly(Grammar):
         self.lines.append("    " * depth + text)
 
     def assembled(self) -> Assembled:
-        self.write(0, "def make(words, classes, begin, build, fail, outside, recover, runs):")
-        self.write(1, "i, nested = begin, 0")
-        for name in sorted(self.built & self.rules.keys()):
-            self.write(1, f"build_{name} = build.{name}")
-        for name in self.outside:
-            self.write(1, f"read_{name} = outside[{name!r}]")
-        for rule in self.rules.values():
-            self._function(rule)
-        self.write(1, "def begin_at(k):")
-        self.write(2, "nonlocal i")
-        self.write(2, "i = k")
-        self.write(1, "def let_go():")
-        self.write(2, f"nonlocal {', '.join(f'rule_{name}' for name in self.rules)}")
-        self.write(2, f"{' = '.join(f'rule_{name}' for name in self.rules)} = None")
-        names = ", ".join(f"{name!r}: rule_{name}" for name in self.rules)
-        self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, 'let_go': let_go, {names}}}")
-        source = "\n".join(self.lines) + "\n"
-        code = compile(source, "<assembled from spec/syntax>", "exec", dont_inherit=True)
-        space: dict[str, Any] = {"ParseFailure": ParseFailure, "expected": _expected}
-        space |= {name: value for value, name in self.named.items()}
-        exec(code, space)
-        return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
+        return Assembled(self)
+
+    def text(self, rule: GrammarRule) -> RuleText:
+        """The function of a rule. Raises DocumentError for a rule that cannot be read from left to right."""
+        writer = copy(self)
+        writer._begin()
+        writer._function(rule)
+        known = {name: value for value, name in writer.named.items()}
+        return RuleText("\n".join(writer.lines) + "\n", tuple(sorted(writer.shared)), known)
+
+    def _share(self, name: str) -> str:
+        self.shared.add(name)
+        return name
 
     def _function(self, rule: GrammarRule) -> None:
         labels = list(dict.fromkeys(_labels(rule.node)))
@@ -151,9 +264,10 @@ class Assembly(Grammar):
         if rule.name in self.recursive:
             self.write(2, "nested -= 1")
         if not labels:
-            result = f"build_{rule.name}(at, value)" if rule.name in self.built else "value"
+            result = f"{self._share(f'build_{rule.name}')}(at, value)" if rule.name in self.built else "value"
         elif rule.name in self.built:
-            result = f"build_{rule.name}(at, {', '.join('v_' + label for label in labels)})"
+            parts = ", ".join("v_" + label for label in labels)
+            result = f"{self._share(f'build_{rule.name}')}(at, {parts})"
         elif len(labels) == 1:
             result = f"v_{labels[0]}"
         else:
@@ -218,10 +332,10 @@ class Assembly(Grammar):
     def _reference(self, node: Reference, depth: int, lists: set[str], labelled: bool) -> None:
         """Code that reads what another rule tells: by hand-written Python, from what was read before, or by its function."""
         if node.name in self.outside:
-            self.write(depth, f"value, i = read_{node.name}(i)")
+            self.write(depth, f"value, i = {self._share(f'read_{node.name}')}(i)")
             self._keep("value", node.label, depth, lists, labelled)
         else:
-            self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
+            self._keep(f"{self._share(f'rule_{node.name}')}()", node.label, depth, lists, labelled)
 
     def _choice(
         self, node: Choice, rule: GrammarRule, depth: int, lists: set[str], before: list[Pending]
@@ -256,7 +370,7 @@ class Assembly(Grammar):
             self.write(depth + 2, "continue")
         self.write(depth + 1, "first, level = i, nested")
         self.write(depth + 1, "try:")
-        self._keep(f"rule_{item.name}()", item.label, depth + 2, lists, labelled)
+        self._keep(f"{self._share(f'rule_{item.name}')}()", item.label, depth + 2, lists, labelled)
         self.write(depth + 1, "except ParseFailure as failed:")
         self.write(depth + 2, f"nested = level; i = recover({item.name!r}, first, failed)")
         self.write(depth + 2, "if i < 0: i = -1 - i; break")

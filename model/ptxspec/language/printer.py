@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import tree
 from ptxspec.language.tree import Spelled
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -22,6 +21,8 @@ def near(word: str, candidates: Iterable[str], most: int = 3) -> list[str]:
         return []
     written = word.lower()
     fit = (c for c in islice(candidates, _MOST_CANDIDATES) if c != word and abs(len(c) - len(word)) <= 3)
+    import difflib  # which a text without errors does not need
+
     matcher = difflib.SequenceMatcher(b=written, autojunk=False)
     ranked: list[tuple[float, int, str]] = []
     least = _ALIKE
@@ -39,6 +40,8 @@ def near(word: str, candidates: Iterable[str], most: int = 3) -> list[str]:
 
 def alike(word: str, candidates: Iterable[str], most: int, least: float) -> list[str]:
     """The most alike of the candidates, `most` at most, of those that are at least so alike, of 1: difflib.get_close_matches."""
+    import difflib
+
     matcher = difflib.SequenceMatcher(b=word)
     ranked: list[tuple[float, str]] = []
     for bound, candidate in _by_letters(word, {c: c for c in candidates}):

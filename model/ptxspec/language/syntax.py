@@ -4,10 +4,10 @@ tables: data, of which the parser's functions are written each time."""
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.base import places, storage
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import tables
 from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.tree_builder import built

@@ -5,8 +5,9 @@ Names in them become names in Python code, so that a value is read strictly: wha
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.first_sets import AHEAD, ENDS, Place
 from ptxspec.literate.grammar import (
     Choice,

@@ -6,8 +6,9 @@ import re
 import sys
 from collections.abc import Iterable, Set
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.grammar import WordRule
 

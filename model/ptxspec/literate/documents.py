@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from ptxspec.base.records import NamedTuple
 
 #: what a fence may say it holds; any other word is a fence nobody reads
 READ_FENCES = frozenset({"python", "syntax", "words", "grammar", "ptx", "cuda", "text", "console"})

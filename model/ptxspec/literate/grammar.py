@@ -9,8 +9,8 @@ times, `|` separates what may stand in one place, and `label:` gives what was re
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.literate.documents import DocumentError, FencedBlock
 
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.literate.documents import DocumentError, FencedBlock
 
 
@@ -184,8 +184,12 @@ class SyntaxLine(NamedTuple):
             yield self.opcode + rest, bound
 
 
-_STATEMENT = re.compile(r"(?P<text>(?:[^;/]|/(?!/))*);(?P<comment>[ \t]*//[^\n]*)?", re.S)
+_STATEMENT = re.compile(r"(?P<text>[^;/]*(?:/(?!/)[^;/]*)*);(?P<comment>[ \t]*//[^\n]*)?", re.S)
+#: a comment, unless it follows a semicolon, and what stands before it in its line
+_PASSED = re.compile(r"^([^/\n;]*(?:(?:/(?!/)|;(?!\s*//))[^/\n;]*)*)//[^\n]*$", re.M)
 _SET = re.compile(r"(?P<names>(?:\.\w+\s*=\s*)+)\{(?P<members>[^{}]*)\}\s*\Z", re.S)
+_NAMES = re.compile(r"[\w:]+")
+_MEMBER = re.compile(r"[\w:]+(?:\[\d-\d\])*")
 _MODIFIER = re.compile(r"\{\{\.(?P<hint>[\w:]+)\}\}|\{((?:\s*\.[\w:]+\s*,?)+)\}|\.([\w:]+)")
 _COMPANION = re.compile(r"\{\{,\s*(\w+)\s*\}\}\Z")
 _OPERAND = re.compile(
@@ -243,27 +247,28 @@ def _all_used(path: str, sets: Mapping[str, _Set], used: Collection[str]) -> Non
 def _paragraphs(fence: FencedBlock, path: str) -> list[_Paragraph]:
     """The paragraphs of a fence."""
     # a comment after a semicolon belongs to its line; any other is only passed over
-    text = re.sub(r"^((?:[^/\n;]|/(?!/)|;(?!\s*//))*)//[^\n]*$", r"\1", fence.text, flags=re.M)
+    text = _PASSED.sub(r"\1", fence.text)
     blank = {number for number, line in enumerate(fence.text.splitlines(), fence.line) if not line.strip()}
     paragraphs = [_Paragraph({}, [])]
-    at, last = 0, fence.line
-    while text[at:].strip():
-        match = _STATEMENT.match(text, at)
-        skipped = len(text[at:]) - len(text[at:].lstrip())
-        line = fence.line + text.count("\n", 0, at + skipped)
+    at, last, length = 0, fence.line, len(text.rstrip())
+    while at < length:
+        begin = length - len(text[at:length].lstrip())
+        line = last + text.count("\n", at, begin)
+        match = _STATEMENT.match(text, begin)
         if match is None:
             raise DocumentError(path, line, f"a syntax line must end with ';': {text[at:].strip().splitlines()[0]!r}")
-        if blank.intersection(range(last, line)):
+        if line > last and not blank.isdisjoint(range(last, line)):
             paragraphs.append(_Paragraph({}, []))
         statement = match["text"].strip()
         definition = _SET.match(statement)
         if definition:
             patterns = [m.strip().lstrip(".") for m in definition["members"].split(",")]
-            if not all(re.fullmatch(r"[\w:]+(?:\[\d-\d\])*", m) for m in patterns):
+            of_each = [_members(pattern) for pattern in patterns]
+            if None in of_each:
                 raise DocumentError(path, line, f"a set holds names separated by commas: {statement!r}")
-            members = tuple(m for pattern in patterns for m in _members(pattern))
-            if not all(map(_members, patterns)):
+            if () in of_each:
                 raise DocumentError(path, line, f"an empty range: {statement!r}")
+            members = tuple(itertools.chain(*filter(None, of_each)))
             for name in re.findall(r"\.(\w+)", definition["names"]):
                 if len(set(members)) != len(members):
                     raise DocumentError(path, line, f"the set .{name} lists a member twice")
@@ -271,13 +276,17 @@ def _paragraphs(fence: FencedBlock, path: str) -> list[_Paragraph]:
         else:
             paragraphs[-1].lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
         at = match.end()
-        last = fence.line + text.count("\n", 0, at)
+        last = line + text.count("\n", begin, at)
     return paragraphs
 
 
-@lru_cache
-def _members(pattern: str) -> tuple[str, ...]:
-    """The members that one spelling stands for: every way to take a digit from each range."""
+@cache
+def _members(pattern: str) -> tuple[str, ...] | None:
+    """The members that one spelling stands for: every way to take a digit from each range. None for what is no name."""
+    if _MEMBER.fullmatch(pattern) is None:
+        return None
+    if "[" not in pattern:
+        return (pattern,)
     name, *ranges = re.split(r"(?=\[)", pattern)
     digits = [[str(d) for d in range(int(r[1]), int(r[3]) + 1)] for r in ranges]
     return tuple(name + "".join(chosen) for chosen in itertools.product(*digits))
@@ -317,7 +326,7 @@ def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[ModifierSlot, ...], i
     slots: list[ModifierSlot] = []
     while match := _MODIFIER.match(text, at):
         optional, is_hint = match[3] is None, match["hint"] is not None
-        names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
+        names = _NAMES.findall(match["hint"] or match[2] or match[3])
         if len(names) == 1 and names[0] in sets.known:
             sets.used.add(names[0])
             slots.append(ModifierSlot(names[0], sets.known[names[0]].options, optional, True, is_hint))

@@ -39,5 +39,5 @@ def emptied(array: np.ndarray) -> np.ndarray:
     """An array of zeros, as long as the one given; it may be that one."""
     if len(array) > LARGE:
         return untouched(len(array))
-    array[:] = 0
+    array.fill(0)
     return array

@@ -34,6 +34,11 @@ class Extents(NamedTuple):
         """CTAs a cluster."""
         return self.cluster[0] * self.cluster[1] * self.cluster[2]
 
+    def numbered(self, launch: int) -> Extents:
+        """The same for the launch of this number."""
+        _, shared, dynamic_shared, cluster, explicit = self[2:]
+        return Extents(self.grid, self.block, launch, shared, dynamic_shared, cluster, explicit)
+
     def facts(self) -> tuple[int, ...]:
         """What special registers tell of the launch, in the order in which the native engine's context has it."""
         return (

@@ -167,20 +167,25 @@ class Blocks:
     def __init__(self, tables: Iterable[BlockTable], freed: Sequence[Iterable[GlobalBlock]], log: UndoLog):
         """`freed` are those that the caller freed, of each of its memories. Raises ValueError if two blocks have the same
         addresses."""
-        filled = sorted((t for t in tables if t.blocks), key=lambda table: table.blocks[0].base)
-        if any(table.blocks[-1].end > following.blocks[0].base for table, following in pairwise(filled)):
-            filled = [BlockTable(block for table in filled for block in table.blocks)]
+        filled = [table for table in tables if table.blocks]
+        if len(filled) > 1:
+            filled.sort(key=_first_base)
+            if any(table.blocks[-1].end > following.blocks[0].base for table, following in pairwise(filled)):
+                filled = [BlockTable(block for table in filled for block in table.blocks)]
         self._tables, self._freed, self._log = filled, freed, log
-        self._marks = sum(table.first_marks[-1] for table in filled)
+        self._marks = saved = 0
+        for table in filled:
+            self._marks += table.first_marks[-1]
+            saved += table.first_saved[-1]
         #: the mark of a page that has been saved
-        self.saved_mark = log.begin(self._marks, sum(table.first_saved[-1] for table in filled))
+        self.saved_mark = log.begin(self._marks, saved)
 
-    @cached_property
+    @property
     def rows(self) -> np.ndarray:
         """What machine code looks at: see COLUMNS. The first row is for what lies before all blocks. Launches that follow one
         another with the same tables have the same array."""
         known, rows = self._log.known_rows
-        if len(known) != len(self._tables) or any(k() is not t for k, t in zip(known, self._tables, strict=True)):
+        if [table() for table in known] != self._tables:
             rows = self._made_rows()
             self._log.known_rows = [ref(table) for table in self._tables], rows
         return rows
@@ -259,6 +264,10 @@ class Blocks:
     def end(self) -> None:
         """The launch has ended, or has been undone."""
         self._log.end()
+
+
+def _first_base(table: BlockTable) -> int:
+    return table.blocks[0].base
 
 
 def _overlap(block: GlobalBlock, following: GlobalBlock) -> ValueError:

@@ -225,8 +225,9 @@ class ExactRun:
         warps = slots * contracts.warps.warps_of(threads)
         self.more_words = more_words(self.program)
         shape = inventory.MachineShape(
-            len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster, self.more_words
-        )
+            len(self.blocks), len(self.code), slots * threads, slots * threads, slots, warps, slots // cluster,
+            self.more_words,
+        )  # fmt: skip
         for name in protocol.NUMBERS:
             setattr(m, name, self.tables.numbers.get(name, 0))
         for name, column in inventory.columns().items():

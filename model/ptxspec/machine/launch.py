@@ -112,6 +112,8 @@ class Launches:
         if self.heap is not None:
             end = contracts.memory_rules.heap_begins(end) + len(self.heap.data)
         self.space, self._log = AddressSpace(end, self.checked.address_size), UndoLog()
+        #: the block of the module's variables, if there are any
+        self._table = BlockTable(self._blocks_of_variables())
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
@@ -137,6 +139,11 @@ class Launches:
             return None
         start = contracts.memory_rules.heap_begins(len(self._variables))
         return new_heap(contracts.generic_addressing.GLOBAL_BASE + start)
+
+    def _blocks_of_variables(self) -> Iterator[GlobalBlock]:
+        if len(self._variables):
+            kind = BlockKind.VARIABLES
+            yield GlobalBlock(self.space.module_base, kind.value, self._variables, True, kind)
 
     def _image(self, space: str) -> np.ndarray:
         """What a state space begins as. The host gives memory only for the parts that are not zero."""
@@ -194,7 +201,7 @@ class Launches:
         key = _key(name, how)
         if key in self._plans:
             self._plans.move_to_end(key)
-            return self.execute(self._plans[key], args, memories, how)
+            return self.execute(self._plans[key], args, memories)
         plan, limits = self.plan(name, how)
         if key:
             self._plans[key] = plan
@@ -202,11 +209,9 @@ class Launches:
                 self._plans.popitem(last=False)
         return self._executed(plan, args, memories, limits)
 
-    def execute(
-        self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory], how: RequestedLaunch
-    ) -> Outcome:
-        """Run what was planned."""
-        return self._executed(plan, args, memories, LaunchLimits(how.options.engine, *how.bounds))
+    def execute(self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
+        """Run what was planned. Its limits begin now."""
+        return self._executed(plan, args, memories, plan.limits.again())
 
     def _executed(
         self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory], limits: LaunchLimits
@@ -216,6 +221,11 @@ class Launches:
             return plan.execute(args, NO_MEMORY, limits)
         with reached[0].lock if len(reached) == 1 else locks_of(reached):
             return plan.execute(args, ReachedMemory.of(reached), limits)
+
+    @staticmethod
+    def requested(shape: tuple[Any, ...], bounds: tuple[Any, ...], others: tuple[Any, ...]) -> RequestedLaunch:
+        """What a caller wants, but for the arguments: the fields of the three parts of that, in their order."""
+        return RequestedLaunch(LaunchShape(*shape), LaunchBounds(*bounds), LaunchOptions(*others))
 
     def plan(self, name: str, how: RequestedLaunch) -> tuple[LaunchPlan, LaunchLimits]:
         """A launch but for its arguments, and its limits, which have begun."""
@@ -262,14 +272,12 @@ class Launches:
 
     def warn_of_elements(self, kernel: Kernel, arrays: Sequence[PassedArray]) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
-        if not any(passed.array.dtype.kind == "f" for passed in arrays):
-            return
         if kernel.name not in self._floats:
             self._floats[kernel.name] = floating_accesses(kernel)
-        for what, array, *_ in arrays:
+        for what, array, *_ in [passed for passed in arrays if passed.array.dtype.kind == "f"]:
             place = next(p for i, p in enumerate(kernel.parameters) if what == f"argument {i} ({p.name})")
             sizes = self._floats[kernel.name].get(place.name, {})
-            if array.dtype.kind == "f" and sizes and 8 * array.itemsize not in sizes:
+            if sizes and 8 * array.itemsize not in sizes:
                 op = next(iter(sizes.values()))
                 path, line = self.checked.source.place(op.position)
                 warnings.warn(
@@ -283,17 +291,16 @@ class Launches:
     def blocks(self, reached: ReachedMemory, arrays: Sequence[PassedArray]) -> Blocks:
         """Global memory, as a launch finds it. Raises ValueError if what the caller owns has addresses of this launch, or bytes
         of an array that is passed."""
-        blocks = [passed.block for passed in arrays]
-        if len(self._variables):
-            base, kind = self.space.module_base, BlockKind.VARIABLES
-            blocks.append(GlobalBlock(base, kind.value, self._variables, True, kind))
+        tables = [self._table, *reached.tables]
         if self.heap is not None:
-            blocks.append(self.heap.block())
-        for passed in arrays if reached.tables else ():
-            span = host_span(passed.what, passed.array)
-            for table in reached.tables:
-                table.check_array(passed.what, span.first, span.end)
-        return Blocks((BlockTable(blocks), *reached.tables) if blocks else reached.tables, reached.freed, self._log)
+            tables.append(BlockTable([self.heap.block()]))
+        if arrays:
+            tables.append(BlockTable([passed.block for passed in arrays]))
+            for passed in arrays if reached.tables else ():
+                span = host_span(passed.what, passed.array)
+                for table in reached.tables:
+                    table.check_array(passed.what, span.first, span.end)
+        return Blocks(tables, reached.freed, self._log)
 
     def program(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""
@@ -406,15 +413,13 @@ def _key(name: str, how: RequestedLaunch) -> tuple[Any, ...]:
     """What tells a launch but its arguments from others; () if it is not to be kept: numbers that are equal, but of different
     types, are not the same options."""
     shape, bounds, requested = how
-    extents = (shape.grid, shape.block, shape.cluster)
-    if not all(type(e) is int or e is None or (type(e) is tuple and all(type(n) is int for n in e)) for e in extents):
-        return ()
     if requested.observers or requested.printed is not None or bounds.progress is not None:
         return ()
-    others = (shape.dynamic_shared, *bounds[:3], *requested[:-2])
-    if not all(type(value) in _PLAIN for value in others):
-        return ()
-    return (name, shape, *others, *map(type, others))
+    others, extents = (*bounds[:3], *requested[:-2]), (*shape,)
+    if tuple in map(type, shape):
+        extents = tuple(n for part in shape for n in (part if type(part) is tuple else (part,)))
+    types = (*map(type, extents), *map(type, others))
+    return (name, shape, others, types) if _PLAIN.issuperset(types) else ()
 
 
 #: types of options that are compared by value

@@ -22,7 +22,7 @@ from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.limits import LaunchLimits
-from ptxspec.machine.marshalling import arguments
+from ptxspec.machine.marshalling import Parameters
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import ReachedMemory
 from ptxspec.machine.system import System
@@ -80,11 +80,14 @@ class LaunchPlan:
     def __init__(
         self, launches: Launches, kernel: Kernel, extents: Extents, settings: LaunchSettings, limits: LaunchLimits
     ):
-        """Raises LaunchError if there is no room for one cluster, and ValueError for too much shared memory."""
+        """`limits` are those of the first execution. Raises LaunchError if there is no room for one cluster, and ValueError for
+        too much shared memory."""
+        self.limits = limits
         self._launches, self._kernel, self._settings = launches, kernel, settings
         self.program = launches.program(kernel.name, settings, extents)
         self._extents = extents._replace(shared=self.program.shared_size(extents.dynamic_shared))
         contracts.limits.check_shared(extents.dynamic_shared, self._extents.shared)
+        self._parameters = Parameters(kernel)
         self._slots, self._batch_bytes = limits.slots(self.program, self._extents)
         places = (*launches.checked.places.values(), *kernel.parameters)
         self._names_images = any(place.opaque for place in places)
@@ -108,9 +111,10 @@ class LaunchPlan:
             args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         space = launches.space
         space.begin()
-        parameters, arrays = arguments(kernel, args, space)
-        launches.warn_of_elements(kernel, arrays)
-        extents = self._extents._replace(launch=launches.next_number())
+        parameters, arrays = self._parameters.arguments(args, space)
+        if arrays:
+            launches.warn_of_elements(kernel, arrays)
+        extents = self._extents.numbered(launches.next_number())
         blocks = launches.blocks(reached, arrays)
         counting = CountCollector(self.program) if settings.observed.counts else None
         try:
@@ -123,7 +127,8 @@ class LaunchPlan:
             raise
         finally:
             blocks.end()
-            space.forget([passed.block for passed in arrays])
+            if arrays:
+                space.forget([passed.block for passed in arrays])
         for passed in arrays:
             passed.finish()
         launches.heap = memory.heap

@@ -14,6 +14,8 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.program import KernelProgram, resident
 
+#: seconds in which the seconds of processors are not asked for again
+MOMENT = 0.001
 #: seconds between two reports of progress
 REPORT = 0.1
 #: steps after which an engine comes back to look at the clock, about a fifth of a second
@@ -35,29 +37,39 @@ class LaunchLimits:
     """
 
     def __init__(self, engine: str, step_limit: Any, time_limit: Any, memory_limit: Any, progress: Progress | None):
-        self._began = self._reported = clock()
         self.steps = _whole("step_limit", step_limit)
         self.seconds = _seconds(time_limit)
         if progress is not None and not callable(progress):
             raise TypeError(f"progress is called with three numbers; {progress!r} cannot be")
-        self._stopped = False
-        #: for each thread of the host its steps, and its CTAs that have ended
-        self._steps: dict[int, int] = {}
-        self._done: dict[int, int] = {}
-        self._ends = math.inf if self.seconds is None else self._began + self.seconds
         self._progress = progress
         self._engine = engine
         page = contracts.limits
-        #: those of the grid
-        self.ctas = 0
         self._work, memory = page.WORK[engine], _whole("memory_limit", memory_limit)
         self.memory: int = page.MEMORY if memory is None else memory
         #: steps after which the driver comes back to look at the clock
         self.pause = PAUSE[engine]
         self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
+        self._begin()
+
+    def again(self) -> LaunchLimits:
+        """The same limits for another launch, which begins now."""
+        other = LaunchLimits.__new__(LaunchLimits)
+        other.__dict__.update(self.__dict__)
+        other._begin()
+        return other
+
+    def _begin(self) -> None:
+        self._reported = now = clock()
+        self._stopped = False
+        #: for each thread of the host its steps, and its CTAs that have ended
+        self._steps: dict[int, int] = {}
+        self._done: dict[int, int] = {}
+        #: those of the grid
+        self.ctas = 0
+        self._ends = math.inf if self.seconds is None else now + self.seconds
         self._firsts: dict[int, int] = {}
         self._is_prepared = False
-        self._batch_ends, self._processor_ends = math.inf, math.inf
+        self._batch_ends, self._processor_ends, self._counted = math.inf, math.inf, -math.inf
         if self.seconds is None:
             self._count_anew()
 
@@ -81,7 +93,10 @@ class LaunchLimits:
             raise self._too_much(f"{self._most_seconds:g} seconds")
 
     def _count_anew(self) -> None:
-        self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
+        now = clock()
+        self._batch_ends = now + self._most_seconds
+        if now >= self._counted + MOMENT:  # to ask for the seconds of processors takes ten times as long
+            self._counted, self._processor_ends = now, processor() + self._most_seconds
 
     def slots(self, program: KernelProgram, extents: Extents) -> tuple[int, int]:
         """(how many CTAs are resident at once, in whole clusters, and how many bytes they take). Raises LaunchError if there is

@@ -18,6 +18,8 @@ from ptxspec.terms.types import Type
 
 #: what has elements that registers can hold: truth values, integers, floating point, pairs of it, and bytes as they are
 _KINDS = "biufcV"
+#: what is no array, and is passed by value
+_BY_VALUE = frozenset({int, float, bytes, Pointer})
 #: the kind of a device of DLPack that is the host's memory
 _HOST = 1
 
@@ -54,38 +56,46 @@ class Arguments(NamedTuple):
 
 def in_order(args: Sequence[Any]) -> Sequence[Any]:
     """The arguments, if they are a sequence with a value a parameter. Raises TypeError for what has another order or none."""
+    if type(args) is tuple or type(args) is list:
+        return args
     ordered = hasattr(args, "__len__") and hasattr(args, "__getitem__") and not hasattr(args, "keys")
     if not ordered or isinstance(args, np.ndarray | str | bytes | bytearray | memoryview):
         raise TypeError(f"args is a list or a tuple with a value for each parameter, not {_article(args)}")
     return args
 
 
-def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> Arguments:
-    """What a launch gets. Raises TypeError or ValueError, which name the argument."""
-    if len(args) != len(kernel.parameters):
-        names = ", ".join(p.name for p in kernel.parameters)
-        raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), not {len(args)}")
-    block = bytearray(kernel.sizes[contracts.state_spaces.OF_PARAMETERS])
-    passed: dict[int, PassedArray] = {}
-    spans: list[HostSpan] = []
-    for i, (place, (type, is_array), value) in enumerate(
-        zip(kernel.parameters, kernel.parameter_types, args, strict=True)
-    ):
-        what = f"argument {i} ({place.name})"
-        if place.opaque:
-            continue
-        array = host_array(what, value)
-        if array is not None and array.ndim == 0:
-            value, array = array[()], None
-        if array is None:
-            data_bytes = _scalar(what, value, type, place.size, is_array)
-        else:
+class Parameters:
+    """The parameters of an entry, which arguments fill."""
+
+    def __init__(self, kernel: Kernel):
+        self._kernel, self._size = kernel, kernel.sizes[contracts.state_spaces.OF_PARAMETERS]
+        self._places = [
+            (f"argument {i} ({place.name})", slice(place.offset, place.offset + place.size), place, type, is_array)
+            for i, (place, (type, is_array)) in enumerate(zip(kernel.parameters, kernel.parameter_types, strict=True))
+        ]
+
+    def arguments(self, args: Sequence[Any], space: AddressSpace) -> Arguments:
+        """What a launch gets. Raises TypeError or ValueError, which name the argument."""
+        if len(args) != len(self._places):
+            names = ", ".join(p.name for p in self._kernel.parameters)
+            raise TypeError(f"{self._kernel.name} takes {len(self._places)} arguments ({names}), not {len(args)}")
+        block = bytearray(self._size)
+        passed: dict[int, PassedArray] = {}
+        spans: list[HostSpan] = []
+        for (what, where, place, type, is_array), value in zip(self._places, args, strict=True):
+            if place.opaque:
+                continue
+            array = host_array(what, value)
+            if array is not None and array.ndim == 0:
+                value, array = array[()], None
+            if array is None:
+                block[where] = _scalar(what, value, type, place.size, is_array)
+                continue
             _check_pointer(what, type, is_array, type.width in (space.bits, 64))
             if id(value) not in passed:
                 passed[id(value)] = _passed(what, array, spans, space)
-            data_bytes = passed[id(value)].block.base.to_bytes(place.size, "little")
-        block[place.offset : place.offset + place.size] = data_bytes
-    return Arguments(bytes(block), list(passed.values()))
+            block[where] = passed[id(value)].block.base.to_bytes(place.size, "little")
+        return Arguments(bytes(block), [*passed.values()])
 
 
 def _check_pointer(what: str, type: Type, is_array: bool, fits: bool) -> None:
@@ -143,7 +153,7 @@ def host_array(what: str, value: Any) -> np.ndarray | None:
     that memory cannot hold as they are."""
     array: np.ndarray = value
     if not isinstance(value, np.ndarray):
-        if isinstance(value, np.generic) or isinstance(value, type):
+        if type(value) in _BY_VALUE or isinstance(value, (np.generic, type)):
             return None
         if not any(hasattr(value, name) for name in ("__dlpack__", "__array_interface__", "__array__")):
             return None
@@ -275,7 +285,7 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
     if isinstance(value, Pointer):
         _check_pointer(what, type, is_array, 0 <= value.address < 1 << type.width)
         return value.address.to_bytes(size, "little")
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, (bytes, bytearray)):
         if len(value) != size:
             raise TypeError(f"{what}: {len(value)} bytes for a parameter of {size}")
         return bytes(value)
@@ -294,7 +304,7 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
         if not -(1 << (type.width - 1)) <= value < 1 << type.width:
             raise TypeError(f"{what}: {value} does not fit into {type}")
         return (value & (1 << type.width) - 1).to_bytes(size, "little")
-    if isinstance(value, int | float) and type.is_float:
+    if isinstance(value, (int, float)) and type.is_float:
         try:
             return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
         except (OverflowError, struct.error):

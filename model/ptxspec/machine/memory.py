@@ -115,6 +115,7 @@ class LaunchMemory:
         #: what each space but global memory holds; of a space in parts, one after the other
         self.buffers_of = dict(constants)
         self.buffers_of[contracts.state_spaces.OF_PARAMETERS] = np.zeros(parameters + PADDING, np.uint8)
+        self._parameters = self.buffers_of[contracts.state_spaces.OF_PARAMETERS].data[:parameters]
         self.cluster, self.threads = cluster, threads // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
@@ -134,7 +135,7 @@ class LaunchMemory:
     def begin(self, blocks: Blocks, parameters: bytes, heap: Heap | None) -> None:
         """Begin a launch: `blocks` are global memory, and `heap` is there if a thread may allocate memory."""
         self.blocks, self.heap, self.heap_states = blocks, heap, _heap_states(heap)
-        self.buffers_of[contracts.state_spaces.OF_PARAMETERS][: len(parameters)] = np.frombuffer(parameters, np.uint8)
+        self._parameters[:] = parameters
         self.in_flight = None
         self._begin_parts()
 
@@ -215,9 +216,11 @@ class LaunchMemory:
 
     def _empty(self) -> None:
         for name in self.parts:
-            self.buffers_of[name] = emptied(self.buffers_of[name])
-        self.alive = emptied(self.alive)
-        self.gone[:] = 0
+            if self.strides[name]:
+                self.buffers_of[name] = emptied(self.buffers_of[name])
+        if self.first is not None:
+            self.alive = emptied(self.alive)
+        self.gone.fill(0)
 
     def clear(self, first: int) -> None:
         """The memory of threads and CTAs as it is when CTAs begin, from this one on. The arrays may be others then."""
@@ -367,7 +370,7 @@ class ThreadStorage:
 def _heap_states(heap: Heap | None) -> np.ndarray:
     """The states of the bytes of a heap, and behind them those of bytes that are there."""
     if heap is None:
-        return np.zeros(0, np.uint8)
+        return _NOTHING[0]
     states = untouched(len(heap.data) + PADDING)
     states[len(heap.data) :] = contracts.functions.ALIVE
     for address, size in heap.live.items():

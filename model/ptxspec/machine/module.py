@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Launches, RequestedLaunch
+    from ptxspec.machine.launch import Launches
     from ptxspec.machine.launch_plan import LaunchPlan, Outcome
     from ptxspec.machine.limits import Progress
     from ptxspec.machine.observing import Observer
@@ -183,7 +183,7 @@ class Module:
         >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
         True
         """
-        how = _requested(
+        how = self._launches.requested(
             (grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
             (step_limit, time_limit, memory_limit, progress),
             (engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)),
@@ -228,12 +228,12 @@ class Module:
         >>> total
         array([12], dtype=uint32)
         """
-        how = _requested(
+        how = self._launches.requested(
             (grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
             (step_limit, time_limit, memory_limit, progress),
             (engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)),
         )
-        return PreparedLaunch(self, how, self._launches.plan(name, how)[0])
+        return PreparedLaunch(self, self._launches.plan(name, how)[0])
 
     @locked
     def read(self, name: str) -> np.ndarray:
@@ -272,8 +272,8 @@ class PreparedLaunch:
     PreparedLaunch(nothing, grid (2, 1, 1), block (32, 1, 1))
     """
 
-    def __init__(self, module: Module, how: RequestedLaunch, plan: LaunchPlan):
-        self._module, self._how, self._plan = module, how, plan
+    def __init__(self, module: Module, plan: LaunchPlan):
+        self._module, self._plan = module, plan
         self.lock = module.lock
 
     def __repr__(self) -> str:
@@ -288,15 +288,8 @@ class PreparedLaunch:
         >>> ptxspec.load(text).prepared("nothing", block=32).launch().steps
         32
         """
-        return self._module._launches.execute(self._plan, args, _memories(memory), self._how)
+        return self._module._launches.execute(self._plan, args, _memories(memory))
 
 
 def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
     return memory if isinstance(memory, list | tuple) else (memory,)
-
-
-def _requested(shape: tuple[Any, ...], bounds: tuple[Any, ...], others: tuple[Any, ...]) -> RequestedLaunch:
-    """What a caller wants, but for the arguments: the fields of the three parts of that, in their order."""
-    from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape, RequestedLaunch
-
-    return RequestedLaunch(LaunchShape(*shape), LaunchBounds(*bounds), LaunchOptions(*others))

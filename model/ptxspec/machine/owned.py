@@ -270,7 +270,7 @@ NO_MEMORY = ReachedMemory((), ())
 def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:
     """The memories that a launch may reach: these, and those that arguments point into."""
     every = {id(m): m for m in (*memories, *[a.memory for a in args if isinstance(a, Pointer)])}
-    return [every[key] for key in sorted(every)]
+    return [every[key] for key in sorted(every)] if len(every) > 1 else [*every.values()]
 
 
 @contextmanager

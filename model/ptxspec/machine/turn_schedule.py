@@ -60,6 +60,8 @@ class TurnSchedule:
 
     def note(self, running: EngineRun) -> None:
         """Note what was chosen since the last time."""
+        if not self.chooses:
+            return
         self.made += running.column("choices")[: running.get("noted")].tolist()
         running.set("noted", 0)
 

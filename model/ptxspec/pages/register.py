@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+
+from ptxspec.base.records import NamedTuple
 
 REGISTER = "spec/ambiguities"
 

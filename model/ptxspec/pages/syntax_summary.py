@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.literate.notation import ModifierSlot, SyntaxLine
 from ptxspec.terms.types import TYPES
 

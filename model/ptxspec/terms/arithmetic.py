@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from ptxspec.base.records import NamedTuple
 
 #: of the arguments of an operator, which are terms, and its attributes: the least and the greatest value of its result
 Bounds: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[int, int]]

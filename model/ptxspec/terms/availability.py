@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import blame
 from ptxspec.terms.editions import Edition, Epoch, edition, feature_name, target_number
 from ptxspec.terms.editions import version as _version

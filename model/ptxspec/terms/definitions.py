@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.actions import tracing
 from ptxspec.terms.availability import AvailabilityRule, Implication, Removal
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable, variable_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import blame
 
 

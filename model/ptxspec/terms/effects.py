@@ -7,9 +7,10 @@ fields are terms over the meaning's inputs, or static values.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, TypeAlias, assert_never
 
+from ptxspec.base.records import record
 from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.in_registers import InRegisters
 from ptxspec.terms.kinds import Special
@@ -21,7 +22,7 @@ from ptxspec.terms.types import Type
 # Memory ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Load:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
     names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
@@ -46,7 +47,7 @@ class Load:
         return self.type.bytes * self.count
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Store:
     """Write consecutive values of `type` to an address of a state space. If there is a `rule`, what it says must hold before.
     The other fields are as of a load."""
@@ -74,7 +75,7 @@ class Store:
         return self.type.bytes * self.count
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Update:
     """Read as many consecutive values of `type` as there are `values`, and write these in their place, with no other access
     between. Before anything is written, `conditions` must hold, or the launch ends as the first of the `rules` says whose
@@ -103,7 +104,7 @@ class Update:
         return self.type.bytes * self.count
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Check:
     """End the launch, as the rule of this name says, unless something `holds`; if it is about an address, nothing is accessed
     there."""
@@ -116,7 +117,7 @@ class Check:
 # The order in which other threads see memory ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fence:
     """Order the thread's accesses before it with those after it, as the threads of a scope observe them. Between `proxies` it
     orders earlier accesses by the second with later ones by the first; one without an order does so in both directions. One that
@@ -128,7 +129,7 @@ class Fence:
     restricted: str | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class GridDependency:
     """Let the grids that depend on this one begin ("launch_dependents"), or see what those have left that it depends on
     ("wait")."""
@@ -139,7 +140,7 @@ class GridDependency:
 # Asynchronous operations --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Initiate:
     """Initiate an asynchronous operation, which writes `size` bytes, a constant, at `to` in a state space: the first `read` with
     what lies at `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a power of two. It is
@@ -164,7 +165,7 @@ class Initiate:
     proxy: Proxy = Proxy.GENERIC
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Advance:
     """Change the thread's record of a completion mechanism by a step, which takes the record and the operands; then the thread's
     operations that are complete end."""
@@ -177,7 +178,7 @@ class Advance:
 # Other threads ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Collective:
     """Give a value to the threads of the warp that `mask` names, and have theirs; without a mask, those take part that come to
     the instruction together. `patient` ones wait for those that may still come however long these take. `more` are the other
@@ -195,7 +196,7 @@ class Collective:
     warps: int = 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Arrive:
     """Be counted at a barrier of the CTA, of its threads or of so many, and go on. If it is `aligned`, first wait for all threads
     of the warp that have not ended, at this very instruction; likewise the classes below."""
@@ -205,7 +206,7 @@ class Arrive:
     aligned: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Wait:
     """Be counted at a barrier of the CTA, and wait until all have come. With a `reduction` each learns how many came, and for
     how many of them `value` was 1."""
@@ -217,14 +218,14 @@ class Wait:
     aligned: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClusterArrive:
     """Be counted at the barrier of the cluster, and go on."""
 
     aligned: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClusterWait:
     """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
 
@@ -234,14 +235,14 @@ class ClusterWait:
 # The course of a program -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Branch:
     """Go on at a label."""
 
     target: Special
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class IndexedBranch:
     """Go on at the label of this number in a list."""
 
@@ -249,24 +250,24 @@ class IndexedBranch:
     targets: Special
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Call:
     """Call a function, by its name or by its address."""
 
     function: Special | Int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Return:
     """End the function; that which was launched ends its thread."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Exit:
     """End the thread."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Stop:
     """End the launch, as the rule of this name says."""
 
@@ -276,7 +277,7 @@ class Stop:
 # Images, and the stack of a thread ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ImageAccess:
     """Ask the image that a handle stands for, as `rule` says, given its description, that of the sampler, and the operands. It
     accesses memory through `proxy`."""
@@ -288,12 +289,12 @@ class ImageAccess:
     proxy: Proxy
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class StackEnd:
     """Save where the thread's stack ends."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Reserve:
     """Let the thread's stack hold `size` more bytes, zeros, from the address `begin` on."""
 
@@ -301,7 +302,7 @@ class Reserve:
     size: Int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Release:
     """Let the thread's stack end where it ended before, and give back what came after."""
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms import outside
 from ptxspec.terms.core import Bool, Int, integer, truth
 from ptxspec.terms.nearby import FloatWriter

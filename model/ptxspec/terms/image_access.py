@@ -9,8 +9,9 @@ say; the terms that it gives are the meaning of the access.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, variable
 from ptxspec.terms.types import Type

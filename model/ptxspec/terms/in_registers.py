@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxspec.base.records import record
 from ptxspec.terms.core import Int
 from ptxspec.terms.types import Type
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class InRegisters:
     """Registers, each with a value of `type`. The `values` of a source are what they hold; those of a target stand for what they
     will hold, and are results of the instruction."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import Bool, Int, blame
 from ptxspec.terms.types import TYPES, Type
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import CodeSource, Emitter, Library, pays_as_vectors
 from ptxspec.terms.types import Type

@@ -62,6 +62,10 @@ MANY_OPERANDS = 8
 _ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
 
 
+#: operations that give their first operand where the second is zero
+_ZERO_BEHIND = frozenset({"add", "sub", "or", "xor", "shl", "lshr", "ashr"})
+
+
 class Emitter:
     """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom, or the freedom's
     Approximation, if the nearest number is to be taken; the names of values begin with `stem`."""
@@ -132,9 +136,15 @@ class Emitter:
     def binary(self, op: str, x: str, y: str, n: int) -> str:
         if n > 64 and op.endswith(("div", "rem")) and not _wide_division():
             raise NotImplementedError(f"this machine's compiler library has no division of {n} bits")
+        if y == "0" and op in _ZERO_BEHIND:
+            return x
+        if x == "0" and op in ("add", "or", "xor"):
+            return y
         return self.emit(f"{op} i{n} {x}, {y}")
 
     def select(self, c: str, x: str, y: str, n: int) -> str:
+        if x == y:
+            return x
         register = self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
         tested = self._tested.get(c)
         if tested is not None and n in _FLOATS and self._seen.get(f"bitcast {_FLOATS[n]} {tested} to i{n}") == y:
@@ -145,6 +155,8 @@ class Emitter:
         return self.emit(f"icmp {op} i{n} {x}, {y}")
 
     def logic(self, op: str, x: str, y: str) -> str:
+        if op == "and" and "true" in (x, y):
+            return y if x == "true" else x
         return self.emit(f"{op} i1 {x}, {y}")
 
     def bit_length(self, v: str, n: int) -> str:
@@ -469,6 +481,8 @@ def _in_environment(text: str, architecture: str, entered: Collection[str] | Non
 #: the passes that make nearly all the difference to text that an Emitter has written: that has no common expressions left, and
 #: loads what it needs at once
 QUICK = ("sroa", "instruction_combine", "simplify_cfg")
+#: the pass that makes functions a part of those that call them, where they say so; the others go over each function
+INLINING = "always_inliner"
 #: what the branch back of a loop ends with of which LLVM is to take several rounds at once, in a text that is compiled without
 #: vectors elsewhere; and the metadata that such a text ends with
 LOOP_HINT = ", !llvm.loop !7"
@@ -549,7 +563,12 @@ class CodeSource:
             return module
         passes = llvm.create_new_function_pass_manager()
         for name in self.passes:
-            getattr(passes, f"add_{name}_pass")()
+            if name != INLINING:
+                getattr(passes, f"add_{name}_pass")()
+                continue
+            inlining = llvm.create_new_module_pass_manager()
+            inlining.add_always_inliner_pass()
+            inlining.run(module, builder)
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)

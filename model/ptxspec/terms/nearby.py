@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
+
+from ptxspec.base.records import NamedTuple
 
 Append = Callable[[str], str]
 TypeOf = Callable[[str], str]

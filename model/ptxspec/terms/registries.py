@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.static_rules import Facts, StaticRule
 from ptxspec.terms.steps import State, Step

@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Callable
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, variable_of
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE, low_bits, select

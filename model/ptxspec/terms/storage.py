@@ -6,8 +6,9 @@ The exact engine answers with integers, compiled code and proofs with terms. Add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import Bool, Int
 
 #: where the bytes of an access are, in an engine's own terms

@@ -6,8 +6,9 @@ A value that is the same in all lanes stays a word, and what is computed from su
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
 from ptxspec.terms.nearby import FloatWriter

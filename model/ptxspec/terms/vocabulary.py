@@ -9,8 +9,9 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, compared, constant, integer, make, make_int, truth, variable
 from ptxspec.terms.types import Type
 

@@ -20,8 +20,9 @@ to odd leaves a fused multiply-add where it is.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxspec.base.records import NamedTuple
 from ptxspec.terms.nearby import FloatWriter
 
 #: the operations that are computed so, by the format, the rounding, and whether small results are flushed; each with what the

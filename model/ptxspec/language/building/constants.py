@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec import contracts
 from ptxspec.base.escaping import shortened
+from ptxspec.base.records import NamedTuple
 from ptxspec.language.building.text import BuiltText
 from ptxspec.language.diagnostics import where
 from ptxspec.language.digits import TooLarge, double_of, integer_of

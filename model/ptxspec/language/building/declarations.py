@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxspec import contracts
+from ptxspec.base.records import NamedTuple
 from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.text import BuiltText

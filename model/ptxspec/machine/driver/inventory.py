@@ -37,16 +37,22 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 
 
 class MachineShape(NamedTuple):
-    """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all
-    of them, their clusters, and the values that a thread gives its warp beside the first, at most."""
+    """How large a launch's machine is: basic blocks, instructions, how many threads a list may have, threads and CTAs that are
+    resident at once, the warps of all of them, their clusters, and the values that a thread gives its warp beside the first, at
+    most."""
 
     blocks: int
     ops: int
+    capacity: int
     threads: int
     ctas: int
     warps: int
     clusters: int
     more_words: int
+
+
+#: arrays of which nothing is read that has not been written in the same launch
+WRITTEN_FIRST = frozenset({"lists", "scratch", "choices"})
 
 
 class ArrayLayout(NamedTuple):
@@ -148,7 +154,7 @@ def columns() -> dict[str, ArrayLayout]:
         "choices": lambda s: CHOICES,
     }
     layouts = {name: ArrayLayout(8, length) for name, length in counted.items()}
-    layouts["lists"] = ArrayLayout(4, lambda s: (s.blocks + 2) * s.threads)
+    layouts["lists"] = ArrayLayout(4, lambda s: (s.blocks + 2) * s.capacity)
     layouts["scratch"] = ArrayLayout(4, a_thread)
     return layouts
 

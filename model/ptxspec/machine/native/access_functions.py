@@ -28,6 +28,8 @@ from ptxspec.terms.vectors import VectorEmitter
 LONGEST, WIDEST = 4_096, 1 << 31
 #: states of bytes that are looked at at once
 STATES = LANES
+#: how many accesses of a kernel become a part of its code, at most
+MOST_INLINED = 96
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
 #: goes to `save` if the pages of a long range are still to be saved, and else to `write`
@@ -103,6 +105,13 @@ class WarpStorage(EmittedStorage):
         return truth_variable(f"{name}all")
 
 
+def result_type(effect: Load | Store) -> str:
+    """What the functions give: whether the access was made, and the vectors that were loaded."""
+    if isinstance(effect, Store):
+        return "i1"
+    return f"{{i1, {', '.join([vector_of(f'i{effect.type.width}')] * effect.count)}}}"
+
+
 class AccessFunctions:
     """Functions of the loads and stores of a warp whose lanes may be anywhere near one another, one for each kind."""
 
@@ -113,8 +122,8 @@ class AccessFunctions:
 
     def of(self, effect: Load | Store, space: str) -> str:
         """The name of the function `(context, base, acting, site, addresses, …)`, which gives false where nothing is done yet,
-        and the lanes have to make their accesses one after the other. Behind the addresses come what is stored, or where is
-        loaded to."""
+        and the lanes have to make their accesses one after the other. Behind the addresses comes what is stored; what is loaded
+        is given (`result_type`)."""
         return self._name("near", effect, space, self._near)
 
     def in_shape(self, effect: Load | Store, space: str) -> str:
@@ -124,8 +133,9 @@ class AccessFunctions:
         return self._name("row", effect, space, self._row)
 
     def _row(self, name: str, effect: Load | Store, space: str, count: int) -> str:
-        """The function for what most accesses are: those of a whole warp whose bytes lie side by side, within the block of the
-        last ones, and in pages that have been saved. Others it leaves to the function for all shapes."""
+        """The function for what most accesses are: those of a whole warp whose bytes lie side by side, or (a load) are the same,
+        within the block of the last ones, and in pages that have been saved. Others it leaves to the function for all shapes. It
+        becomes a part of the code that calls it, if that is likely to pay."""
         others = self._name("shaped", effect, space, self._shaped)
         text, e, lines, check = self._begun()
         size, element, write = effect.bytes, f"i{effect.type.width}", isinstance(effect, Store)
@@ -135,19 +145,37 @@ class AccessFunctions:
         steps = e.logic(
             "and", e.compare("eq", "%step", str(size), 64), e.compare("eq", "%jump", str(LANES // 2 * size), 64)
         )
-        check(e.logic("and", whole, steps), "0", 0)
+        same = "false" if write else e.compare("eq", e.binary("or", "%step", "%jump", 64), "0", 64)
+        check(e.logic("and", whole, steps if write else e.logic("or", steps, same)), "0", 0)
         storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0)
         storage.stays = True
-        pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, integer(LANES * size))
-        align = min(effect.type.bytes, 8)
+        length, alike = str(LANES * size), str(size)
+        whole_row = integer(LANES * size) if write else storage.word(e.select(same, alike, length, 64))
+        pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, whole_row)
+        align, attributes = min(effect.type.bytes, 8), " alwaysinline" if self._inline else ""
+        given = _given(e, effect)
+        passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
+        type = result_type(effect)
+        refused = f"  %others = tail call {type} {others}({passed})\n  ret {type} %others"
         if write:
             _stored(e, lines, words, element, pointer, LANES, align)
-        else:
-            _given(lines, _loaded(e, lines, element, pointer, LANES, count, align), element)
-        given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
-        given += [f"{e.type(element) if write else 'ptr'} {w}" for w in words]
-        passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
-        return self._whole(name, text, given, f"  %others = tail call i1 {others}({passed})\n  ret i1 %others")
+            lines.append("  ret i1 true")
+            return self._whole(name, text, effect, given, refused, attributes)
+        lines.append(f"  br i1 {same}, label %same, label %row\nrow:")
+        known = e.known()
+        _return(e, lines, effect, _loaded(e, lines, element, pointer, LANES, count, align))
+        lines.append("same:")
+        e.go_back(known)
+        _return(e, lines, effect, _alike(e, lines, element, pointer, count, effect.type.bytes, align))
+        return self._whole(name, text, effect, given, refused, attributes)
+
+    @property
+    def _inline(self) -> bool:
+        """Whether most accesses are likely to be to rows, and not so many that to compile them in place takes long. With
+        coordinates of two dimensions, lanes often are some of several rows."""
+        accesses = [op for op in self.layout.program.kernel.code if isinstance(op.plan.meaning.effect, Load | Store)]
+        names = [name for name in self.layout.special_types if name.startswith("%tid")]
+        return len(accesses) <= MOST_INLINED and not any(name.endswith((".y", ".z")) for name in names)
 
     def _shaped(self, name: str, effect: Load | Store, space: str, count: int) -> str:
         text, e, lines, check = self._begun()
@@ -185,29 +213,22 @@ class AccessFunctions:
                 parts = [_part(e, lines, w, element, begin_lane) for w in words]
                 _stored(e, lines, parts, element, place, half, align)
         else:
-            _given(lines, _loaded(e, lines, element, "%first", LANES, count, align), element)
-            lines.append(f"  ret i1 true\nhalves:\n  br i1 {steps}, label %steps, label %same\nsteps:")
+            _return(e, lines, effect, _loaded(e, lines, element, "%first", LANES, count, align))
+            lines.append(f"halves:\n  br i1 {steps}, label %steps, label %same\nsteps:")
             both = [_loaded(e, lines, element, p, half, count, align) for p in ("%first", "%second")]
-            _given(lines, [_joined(e, lines, a, b, element) for a, b in zip(*both, strict=True)], element)
-            lines.append("  ret i1 true\nsame:")
+            _return(e, lines, effect, [_joined(e, lines, a, b, element) for a, b in zip(*both, strict=True)])
+            lines.append("same:")
             e.go_back(known)
             alike, places = [], ", ".join(f"i32 {k if k < half else LANES + k}" for k in range(LANES))
-            for i in range(count):
-                two = []
-                for place in ("%first", "%second"):
-                    at, word = e.fresh(), e.fresh()
-                    lines.append(
-                        f"  {at} = getelementptr i8, ptr {place}, i64 {i * effect.type.bytes}\n"
-                        f"  {word} = load {element}, ptr {at}, align {align}"
-                    )
-                    two.append(e.spread(word, element))
+            both = [_alike(e, lines, element, p, count, effect.type.bytes, align) for p in ("%first", "%second")]
+            for two in zip(*both, strict=True):
                 alike.append(e.fresh())
                 pair = ", ".join(f"{e.type(element)} {v}" for v in two)
                 lines.append(f"  {alike[-1]} = shufflevector {pair}, <{LANES} x i32> <{places}>")
-            _given(lines, alike, element)
-        given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
-        given += [f"{e.type(element) if write else 'ptr'} {w}" for w in words]
-        return self._whole(name, text, given)
+            _return(e, lines, effect, alike)
+        if write:
+            lines.append("  ret i1 true")
+        return self._whole(name, text, effect, _given(e, effect))
 
     @property
     def _longest(self) -> int:
@@ -234,16 +255,25 @@ class AccessFunctions:
 
         return text, cast(VectorEmitter, text.emitter), text.lines, check
 
-    def _whole(self, name: str, text: FunctionText, given: list[str], refused: str = "  ret i1 false") -> str:
-        head = Head(text, set())
+    def _whole(
+        self,
+        name: str,
+        text: FunctionText,
+        effect: Load | Store,
+        given: list[str],
+        refused: str = "",
+        attributes: str = "",
+    ) -> str:
+        head, type = Head(text, set()), result_type(effect)
+        passed = ", ".join(["ptr noalias %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
         return "\n".join(
             [
-                f"define internal i1 {name}(ptr noalias %context, i64 %base, {WORD} %acting, i64 %site, {', '.join(given)}) {{",
+                f"define internal {type} {name}({passed}){attributes} {{",
                 "entry:\n  %thread = add i64 %base, 0",
                 *head.fields(),
                 *head.places(),
                 *text.lines,
-                f"  ret i1 true\nrefused:\n{refused}\n}}",
+                f"refused:\n{refused or f'  ret {type} zeroinitializer'}\n}}",
             ]
         )
 
@@ -303,20 +333,36 @@ class AccessFunctions:
                     f"  %t{i} = getelementptr i8, ptr %to, i64 {i * bytes}\n"
                     f"  store {element} %v{i}.one, ptr %t{i}, align {align}"
                 )
-            lines.append(f"  %less = sub {WORD} %left, 1\n  %fewer = and {WORD} %left, %less\n  br label %look\ndone:")
+            lines.append(
+                f"  %less = sub {WORD} %left, 1\n  %fewer = and {WORD} %left, %less\n  br label %look\ndone:\n  ret i1 true"
+            )
+        vectors = []
         for i in range(0 if write else count):  # a lane that does not act loads what the first does
             places = e.fresh()
             there = e.binary("add", at, str(i * bytes), 32) if i else at
             lines.append(f"  {places} = getelementptr i8, ptr {pointer}, {NUMBERS} {there}")
-            lines.append(f"  store {e.type(element)} {e.gather(places, element, align)}, ptr %w{i}")
-        given = [f"{ADDRESSES} %address", *(f"{e.type(element) if write else 'ptr'} {w}" for w in words)]
-        return self._whole(name, text, given)
+            vectors.append(e.gather(places, element, align))
+        if not write:
+            _return(e, lines, effect, vectors)
+        return self._whole(name, text, effect, [f"{ADDRESSES} %address", *_given(e, effect)[4:]])
 
 
-def _given(lines: list[str], vectors: list[str], element: str) -> None:
-    """Store vectors where the caller finds them."""
-    for i, value in enumerate(vectors):
-        lines.append(f"  store <{LANES} x {element}> {value}, ptr %w{i}")
+def _given(e: VectorEmitter, effect: Load | Store) -> list[str]:
+    """The parameters of a function for addresses of a shape that have to do with the access."""
+    given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
+    if isinstance(effect, Store):
+        given += [f"{e.type(f'i{effect.type.width}')} %w{i}" for i in range(len(effect.values))]
+    return given
+
+
+def _return(e: VectorEmitter, lines: list[str], effect: Load | Store, vectors: list[str]) -> None:
+    """Return what was loaded."""
+    type, element = result_type(effect), e.type(f"i{effect.type.width}")
+    whole = "poison"
+    for i, part in enumerate(["i1 true", *(f"{element} {v}" for v in vectors)]):
+        before, whole = whole, e.fresh()
+        lines.append(f"  {whole} = insertvalue {type} {before}, {part}, {i}")
+    lines.append(f"  ret {type} {whole}")
 
 
 def _loaded(
@@ -332,6 +378,21 @@ def _loaded(
         picked, value = ", ".join(f"i32 {k * count + i}" for k in range(lanes)), e.fresh()
         lines.append(f"  {value} = shufflevector {whole} {everything}, {whole} poison, <{lanes} x i32> <{picked}>")
         vectors.append(value)
+    return vectors
+
+
+def _alike(
+    e: VectorEmitter, lines: list[str], element: str, pointer: str, count: int, bytes: int, align: int
+) -> list[str]:
+    """Vectors of words that lie side by side, each the same for all lanes."""
+    vectors = []
+    for i in range(count):
+        at, word = e.fresh(), e.fresh()
+        lines.append(
+            f"  {at} = getelementptr i8, ptr {pointer}, i64 {i * bytes}\n"
+            f"  {word} = load {element}, ptr {at}, align {align}"
+        )
+        vectors.append(e.spread(word, element))
     return vectors
 
 

@@ -26,12 +26,18 @@ class WorkerArrays:
     """The arrays of one launch, or of one worker of it: those of the driver in one piece of memory, and others."""
 
     def __init__(
-        self, type: np.dtype, bytes_of: Mapping[str, int], shared: Mapping[str, np.ndarray], context: np.ndarray
+        self,
+        type: np.dtype,
+        zeros: int,
+        bytes_of: Mapping[str, int],
+        shared: Mapping[str, np.ndarray],
+        context: np.ndarray,
     ):
         """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `shared` are arrays of all
-        workers, of which the context tells already."""
-        self._piece = np.zeros(type.itemsize, np.uint8)
-        record = np.ndarray((), type, self._piece)
+        workers, of which the context tells already. So many bytes of the driver's arrays are zeros when a launch begins."""
+        piece = np.zeros(type.itemsize, np.uint8)
+        self._zeros = piece[:zeros]
+        record = np.ndarray((), type, piece)
         arrays = {name: record[name] for name in type.names or ()}
         arrays |= {name: np.zeros(size, np.uint8) for name, size in bytes_of.items()}
         self._context = context.copy()
@@ -42,14 +48,14 @@ class WorkerArrays:
         self.owner: object = None
 
     def begun(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the worker's others are as
-        the last launch left them."""
+        """(a context for a new launch, the arrays that it knows). Those of the driver are zeros where they are read before they
+        are written; the worker's others are as the last launch left them."""
         self.clear()
         return self._context.copy(), dict(self._arrays)
 
     def clear(self) -> None:
-        """Let those of the driver be zeros."""
-        self._piece[:] = 0
+        """Let those of the driver be zeros that may be read before they are written."""
+        self._zeros.fill(0)
 
 
 class ArrayPool:
@@ -58,13 +64,16 @@ class ArrayPool:
     def __init__(self, shape: inventory.MachineShape, threads: int, tables: KernelTables, bytes_of: Mapping[str, int]):
         """`threads` is how many a CTA has, `bytes_of` how long those arrays are that the driver does not touch."""
         self._shared = {"slot_of": np.arange(shape.threads, dtype=np.int64) // threads}
-        fields, end = {}, LINE
-        for name, column in inventory.columns().items():
+        fields, end, columns = {}, LINE, inventory.columns()
+        for name in sorted(columns, key=inventory.WRITTEN_FIRST.__contains__):
+            column = columns[name]
             length, type = column.length(shape), f"i{column.unit}"
             if name in tables.tables:
                 self._shared[name] = np.zeros(length, type)
                 self._shared[name][: len(tables.tables[name])] = tables.tables[name]
                 continue
+            if name not in inventory.WRITTEN_FIRST:
+                self._zeros = end + column.unit * length
             fields[name] = ((type, (length,)), end)
             end += -(-column.unit * length // LINE) * LINE
         formats, offsets = zip(*fields.values(), strict=True)
@@ -81,7 +90,7 @@ class ArrayPool:
         """The arrays of a launch's worker. One launch at a time has them."""
         arrays = self._workers.get(worker)
         if arrays is None:
-            arrays = WorkerArrays(self._type, self._bytes_of, self._shared, self._context)
+            arrays = WorkerArrays(self._type, self._zeros, self._bytes_of, self._shared, self._context)
             if self._type.itemsize + sum(self._bytes_of.values()) <= KEPT:
                 self._workers[worker] = arrays
         return arrays

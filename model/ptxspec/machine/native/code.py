@@ -21,7 +21,7 @@ from ptxspec.machine.native.outlined import OutlinedFunctions
 from ptxspec.machine.native.threads import OF_ONE, TurnFunction, of_several, turns_text
 from ptxspec.machine.native.warp_turns import turns_of_warps
 from ptxspec.machine.native.warps import WarpFunction
-from ptxspec.terms.native import LOOP_HINTS, QUICK, CodeSource, Library
+from ptxspec.terms.native import INLINING, LOOP_HINTS, QUICK, CodeSource, Library
 
 #: from so many blocks or instructions on, LLVM's level 0 is all that a kernel's code is worth
 MANY_BLOCKS, MANY_INSTRUCTIONS = 500, 20_000
@@ -36,7 +36,7 @@ LARGE, PIECE = 8_000, 4_000
 ENTRIES = {"turns": "threads_run_at", "begin": "begin_at", "end_batch": "end_batch_at"}
 
 #: the passes for turns of warps: all others together take LLVM eight times as long, for hardly quicker code
-OF_WARPS = ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "sinking", "simplify_cfg")
+OF_WARPS = (INLINING, "sroa", "instruction_combine", "simplify_cfg", "new_gvn", "sinking", "simplify_cfg")
 
 _WEIGHTS = f'!0 = !{{!"branch_weights", i32 2000, i32 1}}\n!9 = !{{}}\n{LOOP_HINTS}'
 _MEMORY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

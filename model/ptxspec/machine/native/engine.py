@@ -118,7 +118,7 @@ class CompiledKernel:
         layout, threads = self.layout, extents.threads
         warps, clusters = slots * contracts.warps.warps_of(threads), slots // extents.cluster_size
         shape = inventory.MachineShape(
-            self._blocks, self._ops, layout.capacity, slots, warps, clusters, layout.more_words
+            self._blocks, self._ops, layout.capacity, slots * threads, slots, warps, clusters, layout.more_words
         )
         if self._pool is None or self._pool[:2] != (shape, threads):
             bytes_of = {
@@ -158,6 +158,7 @@ class NativeRun:
         self._worker.owner = self
         #: where the machine code finds all it touches, and the arrays among that
         self.context, self.arrays = self._worker.begun()
+        self._numbers = self.context.data
         rows = capacity if program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         more = {
@@ -201,7 +202,7 @@ class NativeRun:
     def _begin(self) -> None:
         """Take what each launch has of its own."""
         memory = self.memory
-        self.arrays["last_blocks"][:] = 0
+        self.arrays["last_blocks"].fill(0)
         self._lies("global_blocks", memory.blocks.rows)
         self.set("saved_mark", memory.blocks.saved_mark)
         if memory.heap is not None:
@@ -221,7 +222,7 @@ class NativeRun:
         self._worker.clear()
         self.context[:] = self._begun
         self.set("known", int(known))
-        self.record[:] = 0
+        self.record.fill(0)
         self.extents = extents
         self.set(LAUNCH, extents.launch)
         self._begin()
@@ -248,10 +249,11 @@ class NativeRun:
 
     def get(self, name: str) -> int:
         """A number of the machine."""
-        return int(self.context[FIELD[name]])
+        number: int = self._numbers[FIELD[name]]
+        return number
 
     def set(self, name: str, value: int) -> None:
-        self.context[FIELD[name]] = value
+        self._numbers[FIELD[name]] = value
 
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""

@@ -10,7 +10,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import registers_read, registers_written
 from ptxspec.machine.memory import is_of_threads
-from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage
+from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage, result_type
 from ptxspec.machine.native.accesses import ADDRESS, Accesses
 from ptxspec.machine.native.context import llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
@@ -26,9 +26,8 @@ from ptxspec.terms.vectors import NoVectors, VectorEmitter
 class WarpAccesses:
     """Writes the accesses of a warp's function."""
 
-    def __init__(self, text: FunctionText, operands: OperandEmitter, places: dict[str, str]):
-        """`places` gets the types of what is to be memory of the function, by names."""
-        self.text, self.operands, self.places = text, operands, places
+    def __init__(self, text: FunctionText, operands: OperandEmitter):
+        self.text, self.operands = text, operands
         self.functions = AccessFunctions(text.layout, text.emitter.needs)
         self.emitter = cast(VectorEmitter, text.emitter)
 
@@ -82,6 +81,7 @@ class WarpAccesses:
         for name in sorted({*registers_read(op, text.kernel), *shown_registers(op, text.kernel), *results}):
             registers.read(name)
         old = {name: registers.read(name) for name in results}
+        shape = None if apart else e.shape(address)  # which other accesses may have too
         n = text.label("access")
         skip, do, slow, join = f"{n}.skip", f"{n}.do", f"{n}.slow", f"{n}.join"
         if op.guard is not None:
@@ -97,30 +97,35 @@ class WarpAccesses:
             ends.append((f"{n}.{label}", spread))
             e.go_back(known)
 
-        given = self._passed(effect, words)
-        moved, shape = e.fresh(), None if apart else e.shape(address)
+        element, count = f"i{effect.type.width}", effect.count if isinstance(effect, Load) else 0
+        type, stored = result_type(effect), [f"{e.type(element)} {e.spread(word, element)}" for word in words]
+        ways: list[tuple[str, list[str]]] = []
+
+        def attempt(label: str, name: str, given: list[str], otherwise: str) -> None:
+            """Call a function, and go on elsewhere where it did nothing."""
+            made = whole = e.fresh()
+            passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} {acting}", f"i64 {index}", *given, *stored])
+            lines.append(f"  br label %{n}.{label}\n{n}.{label}:\n  {whole} = call {type} {name}({passed})")
+            vectors = [e.fresh() for _ in range(count)]
+            if count:
+                made = e.fresh()
+                lines.extend(f"  {v} = extractvalue {type} {whole}, {i}" for i, v in enumerate((made, *vectors)))
+            lines.append(f"  br i1 {made}, label %{n}.moved, label %{otherwise}, !prof !0")
+            ways.append((f"{n}.{label}", vectors))
+
         if shape is not None:
-            shaped = e.fresh()
-            numbers = ", ".join(f"i64 {part}" for part in (index, *shape[:3]))
-            name = self.functions.in_shape(effect, space)
-            lines.append(
-                f"  {shaped} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, {numbers}, i1 {shape.holds}, {given})\n"
-                f"  br i1 {shaped}, label %{n}.moved, label %{n}.others, !prof !0\n{n}.others:"
-            )
-        name = self.functions.of(effect, space)
-        lines.append(
-            f"  {moved} = call i1 {name}(ptr %context, i64 %base, {WORD} {acting}, i64 {index}, "
-            f"{ADDRESSES} {e.spread(address, 'i64')}, {given})"
-        )
-        lines.append(f"  br i1 {moved}, label %{n}.moved, label %{slow}, !prof !0\n{n}.moved:")
+            numbers = [f"i64 {part}" for part in shape[:3]]
+            attempt("row", self.functions.in_shape(effect, space), [*numbers, f"i1 {shape.holds}"], f"{n}.others")
+            lines.append(f"{n}.others:")
+        attempt("near", self.functions.of(effect, space), [f"{ADDRESSES} {e.spread(address, 'i64')}"], slow)
+        lines.append(f"{n}.moved:")
         e.go_back(known)
         loaded = dict(env)
-        for i in range(effect.count if isinstance(effect, Load) else 0):
-            loaded[f"%loaded{i}"] = e.fresh()
-            e.varying.add(loaded[f"%loaded{i}"])
-            lines.append(
-                f"  {loaded[f'%loaded{i}']} = load {e.type(f'i{effect.type.width}')}, ptr {self._place(effect, i)}"
-            )
+        for i in range(count):
+            loaded[f"%loaded{i}"] = value = e.fresh()
+            e.varying.add(value)
+            values = ", ".join(f"[{vectors[i]}, %{label}]" for label, vectors in ways)
+            lines.append(f"  {value} = phi {e.type(element)} {values}")
         end("done", self._results(op, loaded, registers))
         text.begin(slow)
         current = dict(registers.current)
@@ -139,19 +144,6 @@ class WarpAccesses:
             lines.append(f"  {value} = phi {type} " + ", ".join(f"[{values[name]}, %{at}]" for at, values in ends))
             e.varying.add(value)
             registers.set(name, value)
-
-    def _place(self, effect: Load | Store, i: int) -> str:
-        """Memory of the function for a value that lanes load."""
-        element = f"i{effect.type.width}"
-        self.places[f"%loaded{i}_{element}"] = self.emitter.type(element)
-        return f"%loaded{i}_{element}"
-
-    def _passed(self, effect: Load | Store, words: list[str]) -> str:
-        """What the function of an access is given beside the address: what lanes store, or where they load to."""
-        element = f"i{effect.type.width}"
-        if isinstance(effect, Store):
-            return ", ".join(f"{self.emitter.type(element)} {self.emitter.spread(w, element)}" for w in words)
-        return ", ".join(f"ptr {self._place(effect, i)}" for i in range(effect.count))
 
     def _load_constant(
         self,

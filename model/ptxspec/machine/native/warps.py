@@ -90,7 +90,7 @@ class WarpFunction:
         self.lanes = LaneFunctions(layout, needs)
         #: memory of the function beside the homes, by its name
         self.places: dict[str, str] = {}
-        self.accesses = WarpAccesses(text, self.operands, self.places)
+        self.accesses = WarpAccesses(text, self.operands)
         needs |= {f"declare {WORD} @llvm.ctpop.{WORD}({WORD})", f"declare {WORD} @llvm.cttz.{WORD}({WORD}, i1)"}
 
     def function(self) -> str:
