@@ -24,7 +24,8 @@ from ptxspec.cli.shared import put_json, say
 NAME = "ptxspec"
 #: the commands here, each in the module of its name
 COMMANDS = (
-    "check", "eval", "explain", "find", "format", "forms", "ledger", "litmus", "lsp", "page", "prove", "run", "synthesize", "vectors",
+    "check", "eval", "explain", "find", "format", "forms", "ledger", "litmus", "lsp", "page", "prove", "run", "synthesize",
+    "vectors",
 )  # fmt: skip
 # Python looks for cycles at its end, in all that there is: that would take a tenth of the time of a short command
 atexit.register(gc.freeze)

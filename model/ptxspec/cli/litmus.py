@@ -34,8 +34,8 @@ def command(
     """Decide litmus tests ("-": standard input; of a folder all files *.litmus): whether the outcome that a test asks about is
     allowed, with an execution that has it, or forbidden, with the axiom that is broken and why.
 
-    Exit status 0 if the conditions of all tests hold as they are stated, 1 if one of them does not, or one of several tests cannot be
-    decided, 2 if the only one cannot.
+    Exit status 0 if the conditions of all tests hold as they are stated, 1 if one of them does not, or one of several tests
+    cannot be decided, 2 if the only one cannot.
     """
     if not 0 < timeout <= 1e6:
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
