@@ -138,6 +138,7 @@ def test_the_seam_stays() -> None:
     assert by_string == [
         ("ptxspec/__init__.py", "_PLACES[name]"),
         ("ptxspec/base/processes.py", "spec.name"),
+        ("ptxspec/cli/__init__.py", "f'{__name__}.{name}'"),
         ("ptxspec/literate/finder.py", "name"),
         ("ptxspec/query/identities.py", "'ptxspec.query.identities'"),
     ]

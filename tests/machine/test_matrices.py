@@ -327,6 +327,7 @@ def test_what_is_refused(instruction: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.slow
 def test_both_engines_agree_on_every_form() -> None:
     """One warp of each product, and all of what moves matrices."""
     own = [form for form in every_form() if MATRICES.asks(form)]

@@ -87,6 +87,7 @@ def look_at(site: Path, pages: Sequence[Path]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_is_clipped_on_pages_of_every_kind(tmp_path: Path) -> None:
     site = sample_site(tmp_path)
     assert look_at(site, sample_of(site)) == {}

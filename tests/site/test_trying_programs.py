@@ -244,6 +244,7 @@ def wanted(text: str) -> dict[str, list[str]]:
     return found | {one["name"]: [row["after"] for row in one["rows"]] for one in told["memory"]}
 
 
+@pytest.mark.slow
 def test_programs_run_in_a_browser(tmp_path: Path) -> None:
     with site_of(tmp_path) as browser:
         for name in CHAPTERS:

@@ -509,10 +509,10 @@ def stop(rule: str) -> None:
     _note(Stop(rule))
 
 
-def arrive_in_cluster(*, aligned: bool = False) -> None:
-    """Be counted at the barrier of the cluster without waiting there. If it is `aligned`, first wait for all threads of the warp
+def arrive_in_cluster(*, aligned: bool = False, order: Order = Order.RELEASE) -> None:
+    """Be counted at the barrier of the cluster without waiting there; `order` is RELEASE or RELAXED. If it is `aligned`, first wait for all threads of the warp
     that have not ended, at this very instruction; likewise the functions below."""
-    _note(ClusterArrive(aligned))
+    _note(ClusterArrive(aligned, order))
 
 
 def wait_for_cluster(*, aligned: bool = False) -> None:

@@ -302,7 +302,7 @@ class ThreadWalk(KernelExecution):
         kinds = OperationKind
         match effect:
             case effects.ClusterArrive():
-                self._add(kinds.ARRIVAL, op, barrier="cluster")
+                self._add(kinds.ARRIVAL, op, order=effect.order, barrier="cluster")
             case effects.ClusterWait():
                 self._add(kinds.WAIT, op, barrier="cluster")
             case effects.Arrive() | effects.Wait():

@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mutants import PAGES, Mutant, mutants, planted
+from model_mutants import PAGES, Mutant, mutants, planted
 
 from ptxspec import contracts
 from ptxspec.query.litmus.shapes import shapes, verdict_on
