@@ -510,8 +510,8 @@ def stop(rule: str) -> None:
 
 
 def arrive_in_cluster(*, aligned: bool = False, order: Order = Order.RELEASE) -> None:
-    """Be counted at the barrier of the cluster without waiting there; `order` is RELEASE or RELAXED. If it is `aligned`, first wait for all threads of the warp
-    that have not ended, at this very instruction; likewise the functions below."""
+    """Be counted at the barrier of the cluster without waiting there; `order` is RELEASE or RELAXED. If it is `aligned`, first
+    wait for all threads of the warp that have not ended, at this very instruction; likewise the functions below."""
     _note(ClusterArrive(aligned, order))
 
 

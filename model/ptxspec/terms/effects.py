@@ -220,8 +220,8 @@ class Wait:
 
 @record(frozen=True)
 class ClusterArrive:
-    """Be counted at the barrier of the cluster, and go on. With the order RELEASE, what the thread did before is known to those that
-    wait there."""
+    """Be counted at the barrier of the cluster, and go on. With the order RELEASE, what the thread did before is known to those
+    that wait there."""
 
     aligned: bool = False
     order: Order = Order.RELEASE
