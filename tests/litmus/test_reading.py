@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -293,3 +294,26 @@ def test_damaged_texts_are_refused_or_decided() -> None:
 @pytest.mark.slow
 def test_many_damaged_texts() -> None:
     assert sum(map(answered, range(1000, 6000))) > 500
+
+
+# time -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["enumeration", "solver"])
+def test_time_is_limited(by: ptxspec.LitmusMethod) -> None:
+    """A test with more executions than anybody looks at."""
+    places = " | ".join(f"P{i}@cta {i},gpu 0" for i in range(8))
+    row = " | ".join(f"atom.relaxed.gpu.add r{{}}, x, {i + 1}" for i in range(8))
+    rows = "\n".join(f"{row.replace('{}', str(k))} ;" for k in range(4))
+    text = f"PTX many {{ x = 0; }}\n{places} ;\n{rows}\nexists (x == 77777)"
+    began = time.monotonic()
+    verdict = ptxspec.litmus(text, by=by, timeout=1.0)
+    assert (verdict.status, verdict.holds) == ("unknown", None) and verdict.notes
+    assert time.monotonic() - began < 20
+
+
+def test_paths_are_limited() -> None:
+    cells = [f"ld.relaxed.gpu r{i}, x; bne r{i}, {i}, L{i}; st.relaxed.gpu x, {i}; L{i}:" for i in range(12)]
+    rows = [part.strip() for cell in cells for part in cell.split(";")]
+    with pytest.raises(Unsupported, match=r"more than (1,000 paths|60 operations)"):
+        ptxspec.litmus(with_cells(*rows))

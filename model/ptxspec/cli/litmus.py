@@ -23,7 +23,7 @@ ENDING = ".litmus"
 @click.option("--loops", default=2, show_default=True, help="How often a loop is taken at most.")
 @click.option("--by", type=click.Choice(["enumeration", "solver"]), default="enumeration", show_default=True,
               help="How it is decided: execution by execution, or all at once.")  # fmt: skip
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds for the solver, each test.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds for each test.")
 @click.option(
     "--svg", type=click.Path(dir_okay=False, writable=True), help="Draw the execution with the outcome to a file."
 )

@@ -4,6 +4,8 @@ the axioms are asked of each. Pairs of operations are bits of integers: a relati
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -152,11 +154,17 @@ class Candidate(NamedTuple):
     broken: str | None
 
 
+class OutOfTime(Exception):
+    """The time is over in which executions are looked at."""
+
+
 class Enumeration:
-    """The executions of the combinations of a test's paths under a model."""
+    """The executions of the combinations of a test's paths under a model. After the `deadline`, in seconds of the monotonic
+    clock, it raises OutOfTime."""
 
     def __init__(self, model: MemoryModel):
         self.model = model
+        self.deadline = math.inf
         claims = {name: axiom.claim(model) for name, axiom in contracts.axioms.ALL.items()}
         everything: frozenset[Given] = frozenset(("reads from", "same phase", "fenced before", "written before"))
         assert not any(has_difference(c.relation) for c in claims.values()), "more pairs could break fewer axioms"
@@ -175,6 +183,10 @@ class Enumeration:
         self._causality = contracts.causality.causality(model)
         self.coherence = contracts.coherence.coherence(model)
 
+    def check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+
     def candidates(
         self,
         combination: Combination,
@@ -192,6 +204,7 @@ class Enumeration:
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""
+            self.check_time()
             if only is not None and any(
                 x & ~y for a, b in zip(read, only, strict=True) for x, y in zip(a, b, strict=True)
             ):
@@ -216,6 +229,7 @@ class Enumeration:
         wanted: tuple[bool, bool],
     ) -> Iterator[Candidate]:
         """The candidates that an execution becomes by what is chosen after a step."""
+        self.check_time()
         if broken is None:
             broken = next((name for name, claim in self._steps[step].items() if not execution.keeps(claim)), None)
         if values is None and broken is None:

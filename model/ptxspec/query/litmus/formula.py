@@ -24,10 +24,11 @@ Matrix = list[list[Bool]]
 
 
 class Formula:
-    """The executions of a combination under a model, for one way in which arrivals belong to the phases of barriers."""
+    """The executions of a combination under a model, for one way in which arrivals belong to the phases of barriers.
+    `check_time` is called again and again, and may raise an exception."""
 
-    def __init__(self, model: MemoryModel, combination: Combination, phases: list[int]):
-        self.model, self.combination, self.phases = model, combination, phases
+    def __init__(self, model: MemoryModel, combination: Combination, phases: list[int], check_time: Callable[[], None]):
+        self.model, self.combination, self.phases, self.check_time = model, combination, phases, check_time
         self.operations = combination.operations
         self.count = len(self.operations)
         self._matrices: dict[tuple[Relation, int | None], Matrix] = {}
@@ -72,6 +73,7 @@ class Formula:
 
     def _computed(self, relation: Relation, piece: int | None) -> Matrix:
         parts, n = relation.parts, self.count
+        self.check_time()
         match relation.operator:
             case "given":
                 return self._given(next(iter(relation.givens)), piece)
@@ -87,7 +89,7 @@ class Formula:
                 each = [self.matrix(parts[0], number) for number in range(len(self.combination.pieces))]
                 return [[reduce(or_, (m[i][k] for m in each), FALSE) for k in range(n)] for i in range(n)]
             case "closure":
-                return closed(self.matrix(parts[0], piece))
+                return closed(self.matrix(parts[0], piece), self.check_time)
             case "or same":
                 rows = self.matrix(parts[0], piece)
                 return [[TRUE if i == k else rows[i][k] for k in range(n)] for i in range(n)]
@@ -130,7 +132,7 @@ class Formula:
         """When a claim is true."""
         rows = self.matrix(claim.relation)
         if claim.says == "acyclic":
-            rows = closed(rows)
+            rows = closed(rows, self.check_time)
         if claim.says == "empty":
             return ~reduce(or_, (x for row in rows for x in row), FALSE)
         return ~reduce(or_, (rows[i][i] for i in range(self.count)), FALSE)
@@ -202,11 +204,12 @@ class Formula:
         return rows
 
 
-def closed(rows: Matrix) -> Matrix:
+def closed(rows: Matrix, check_time: Callable[[], None]) -> Matrix:
     """When steps of a relation lead from one operation to another one."""
     rows = [list(row) for row in rows]
     n = len(rows)
     for k in range(n):
+        check_time()
         for i in range(n):
             if rows[i][k] is not FALSE:
                 rows[i] = [rows[i][j] | (rows[i][k] & rows[k][j]) for j in range(n)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import product
 from typing import Any, NamedTuple, get_args
 
@@ -12,7 +13,7 @@ from ptxspec import contracts
 from ptxspec.base.options import LitmusMethod, LitmusStatus
 from ptxspec.machine.call_graph import linked
 from ptxspec.query.litmus.drawing import drawn
-from ptxspec.query.litmus.executions import Candidate, Enumeration, bits
+from ptxspec.query.litmus.executions import Candidate, Enumeration, OutOfTime, bits
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
@@ -157,8 +158,8 @@ def litmus(
     """Whether a litmus test's outcome is allowed by the memory model of an edition of NVIDIA's manual (its chapter 8). `text` is
     written as for herd: a line `PTX name`, what memory and registers hold at first in braces, a column for each thread, and
     `exists`, `~exists` or `forall` with a condition; or with PTX in the cells. A loop is taken `loops` times at most. `by` says
-    how it is decided: by an enumeration of executions, or by a solver that is asked about all of them at once, for `timeout`
-    seconds at most; then a forbidden outcome has no reasons.
+    how it is decided: by an enumeration of executions, or by a solver that is asked about all of them at once; then a forbidden
+    outcome has no reasons. After `timeout` seconds the status is "unknown".
 
     Raises LitmusError for a text that is no such test, Unsupported for what is not followed, and ValueError for an edition that
     has no memory model.
@@ -177,7 +178,7 @@ def litmus(
     if by not in get_args(LitmusMethod):
         raise ValueError(f"by={by!r}: {' or '.join(get_args(LitmusMethod))}")
     question = _Question(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
-    return question.verdict() if by == "enumeration" else question.solved(timeout)
+    return question.decided(by, timeout)
 
 
 class _Question:
@@ -202,19 +203,28 @@ class _Question:
         if not all(path.ended for paths in self.paths for path in paths):
             self.notes[f"loops are taken at most {loops} times"] = None
 
-    def verdict(self) -> LitmusVerdict:
+    def decided(self, by: LitmusMethod, timeout: float) -> LitmusVerdict:
+        """The verdict, within so many seconds."""
         began = time.monotonic()
-        if self._has_mixed_race():
-            return self._verdict("undefined", None, None, (), time.monotonic() - began)
-        witness = self._witness()
-        reasons: tuple[BrokenAxiom, ...] = ()
-        if witness is None:
+        self.enumeration.deadline = began + timeout
+        status: LitmusStatus = "unknown"
+        witness, reasons = None, ()
+        try:
+            if self._has_mixed_race():
+                status = "undefined"
+            elif by == "solver":
+                status, witness = self._solved()
+            else:
+                witness = self._witness()
+                status = "forbidden" if witness is None else "allowed"
+        except OutOfTime:
+            self.notes[f"not all executions were looked at in {timeout:g} seconds"] = None
+        if status == "forbidden" and by == "enumeration":
             reasons = self._reasons()
-            if not reasons:
-                self.notes["no choice of what is read, and of which write is last, leaves that"] = None
-        status: LitmusStatus = "forbidden" if witness is None else "allowed"
-        is_true = (witness is not None) == (self.test.quantifier == "exists")
-        return self._verdict(status, is_true, witness, reasons, time.monotonic() - began)
+        is_true = (status == "allowed") == (self.test.quantifier == "exists")
+        return self._verdict(
+            status, None if status in ("undefined", "unknown") else is_true, witness, reasons, time.monotonic() - began
+        )
 
     def _verdict(
         self,
@@ -236,28 +246,19 @@ class _Question:
             seconds,
         )
 
-    def solved(self, timeout: float) -> LitmusVerdict:
-        """The verdict of a solver."""
-        began = time.monotonic()
-        if self._has_mixed_race():
-            return self._verdict("undefined", None, None, (), time.monotonic() - began)
-        witness, known = None, True
+    def _solved(self) -> tuple[LitmusStatus, LitmusWitness | None]:
+        """What a solver says."""
+        status: LitmusStatus = "forbidden"
         for combination in self._combinations():
             for phases in combination.phases:
-                formula = Formula(self.model, combination, phases)
-                answer = formula.solve(self._outcome, timeout - (time.monotonic() - began))
+                formula = Formula(self.model, combination, phases, self.enumeration.check_time)
+                answer = formula.solve(self._outcome, self.enumeration.deadline - time.monotonic())
                 if answer.status == "sat":
-                    witness = self._replayed(formula, answer)
-                    break
+                    return "allowed", self._replayed(formula, answer)
                 if answer.status != "unsat":
-                    known = False
+                    status = "unknown"
                     self.notes[f"the solver gave no answer ({answer.status})"] = None
-            if witness is not None:
-                break
-        status: LitmusStatus = "allowed" if witness is not None else "forbidden" if known else "unknown"
-        is_true = None if status == "unknown" else (status == "allowed") == (self.test.quantifier == "exists")
-        seconds = time.monotonic() - began
-        return self._verdict(status, is_true, witness, (), seconds)
+        return status, None
 
     def _outcome(self, formula: Formula) -> Bool:
         """When an execution has the outcome that is asked about."""
@@ -287,6 +288,7 @@ class _Question:
 
     def _combinations(self) -> Iterator[Combination]:
         for paths in product(*self.paths):
+            self.enumeration.check_time()
             if all(path.ended and not any(c is FALSE for c in path.conditions) for path in paths):
                 combination = Combination(self.test.variables, self.test.places, paths)
                 self._check_edition(combination)
@@ -390,9 +392,20 @@ class _Question:
     # reasons -------------------------------------------------------------------------------------------------------------
 
     def _reasons(self) -> tuple[BrokenAxiom, ...]:
-        """Why no execution has the outcome."""
+        """Why no execution has the outcome, as far as that is found in time."""
         counts: dict[str, int] = {}
         examples: dict[str, Candidate] = {}
+        with suppress(OutOfTime):
+            self._count_broken(counts, examples)
+        if not counts:
+            self.notes["no choice of what is read, and of which write is last, leaves that"] = None
+        return tuple(
+            BrokenAxiom(name, count, tuple(self._words(examples[name], name)))
+            for name, count in sorted(counts.items(), key=lambda item: -item[1])
+        )
+
+    def _count_broken(self, counts: dict[str, int], examples: dict[str, Candidate]) -> None:
+        """Count executions with the outcome by the axiom that they break, with an example of each."""
         looked = 0
         for combination in self._combinations():
             wanted = self._may_be_wanted(combination)
@@ -402,14 +415,10 @@ class _Question:
                 looked += 1
                 if looked > MOST_BROKEN:
                     self.notes[f"reasons are those of {MOST_BROKEN:,} executions"] = None
-                    break
+                    return
                 if self._has_outcome(candidate):
                     counts[candidate.broken] = counts.get(candidate.broken, 0) + 1
                     examples.setdefault(candidate.broken, candidate)
-        return tuple(
-            BrokenAxiom(name, count, tuple(self._words(examples[name], name)))
-            for name, count in sorted(counts.items(), key=lambda item: -item[1])
-        )
 
     def _has_outcome(self, candidate: Candidate) -> bool:
         if not candidate.values and any(c.reads for c in candidate.combination.noted if c is not None):
