@@ -208,7 +208,8 @@ class _Question:
         began = time.monotonic()
         self.enumeration.deadline = began + timeout
         status: LitmusStatus = "unknown"
-        witness, reasons = None, ()
+        witness: LitmusWitness | None = None
+        reasons: tuple[BrokenAxiom, ...] = ()
         try:
             if self._has_mixed_race():
                 status = "undefined"
