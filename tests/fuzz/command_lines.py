@@ -290,10 +290,9 @@ class Maker:
         return [text, "--where", where, *count, "--timeout", self.one(["0.1", "0.2", "nan", "0"])]
 
     def _litmus(self) -> list[str]:
-        files = [
-            self.one(["t.litmus", "odd.litmus", "sub", *NAMES, *HOSTILE]) for _ in range(self.random.randrange(1, 3))
-        ]
-        options = self.maybe(["--model", self.one(["9.1", "6.0", "7.5", *HOSTILE])], 0.4)
+        files = ["t.litmus"] if self.random.random() < 0.5 else [self.one(["odd.litmus", "sub", *NAMES, *HOSTILE])]
+        files += self.maybe([self.one(["t.litmus", *NAMES])], 0.2)
+        options = self.maybe(["--model", self.one(["9.1", "6.0", "7.5", *HOSTILE])], 0.3)
         options += self.maybe(["--loops", self.one(["0", "3", self.number()])], 0.2)
         options += self.maybe(["--by", self.one(["solver", "enumeration", *HOSTILE])], 0.3)
         options += self.maybe(["--svg", self.one(NAMES)], 0.2)
