@@ -426,7 +426,8 @@ def tried(command: str, seed: int, folder: Path) -> list[str]:
     found = faults(command, as_json, result.exit_code, result.stdout, result.stderr)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         found.append(f"an exception: {result.exception!r}")
-    writes = command in ("format", "vectors write", "export") or (command == "run" and {"-s", "--save"} & set(words))
+    writes = command in ("format", "vectors write", "export")
+    writes |= (command == "run" and bool({"-s", "--save"} & set(words))) or (command == "litmus" and "--svg" in words)
     if not writes and before != after:
         found.append(f"files were changed: {sorted(set(before.items()) ^ set(after.items()))[:3]}")
     if after.get("v/mine.txt") != b"precious" or any(name.endswith(".new") for name in after):

@@ -75,8 +75,6 @@ def known(error: BaseException) -> Failed | None:
         return Failed(str(error), "text", **error.as_dict())
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
         return Failed(str(error), "fault", fault=_fault(error))
-    if _is(error, "ptxspec.query.litmus.reading", "LitmusError"):
-        return Failed(str(error), "text")
     if _is(error, "ptxspec.terms.exact", "NoChoice"):
         return Failed(f"{error}, which the profile does not choose", "open")
     if _is(error, "ptxspec.query.outcomes", "Unsupported"):
