@@ -51,9 +51,8 @@ def test_by_a_solver_and_as_json() -> None:
 
 
 def test_folders_side_by_side(tmp_path: Path) -> None:
-    (tmp_path / "inner").mkdir()
     (tmp_path / "a.litmus").write_text(sb("sc", "~exists"))
-    (tmp_path / "inner" / "b.litmus").write_text(sb("acq_rel", "~exists"))
+    (tmp_path / "d.litmus").write_text(sb("acq_rel", "~exists"))
     (tmp_path / "c.litmus").write_text("PTX broken")
     (tmp_path / "no test.txt").write_text("nothing")
     result = called(str(tmp_path))

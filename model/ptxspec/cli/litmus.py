@@ -65,7 +65,7 @@ def _tests(files: Sequence[str]) -> list[str]:
     tests: list[str] = []
     for file in once(files):
         if file != "-" and os.path.isdir(file):
-            inside = [os.path.join(at, n) for at, _, names in os.walk(file) for n in names if n.endswith(ENDING)]
+            inside = [os.path.join(file, name) for name in os.listdir(file) if name.endswith(ENDING)]
             if not inside:
                 raise Failed(f"{file}: no file in it ends with {ENDING}", "file")
             tests += sorted(inside)
