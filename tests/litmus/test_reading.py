@@ -87,11 +87,14 @@ def test_conditions(condition: str, holds: bool) -> None:
         (["setp.eq.u32 p|q, r0, 1", "@q st.weak x, 5", "ld.weak r0, x"], 5),
         (["mov.u64 d0, y", "st.global.u32 [d0], 4", "ld.weak r0, y"], 4),
         (["st.weak.global.v2.u32 [pair], {1, 2}", "ld.weak.global.u32 r0, [pair+4]"], 2),
+        (["st.shared.u32 [s], 6", "ld.relaxed.cta r0, s"], 6),
         (["st.weak.global.u16 [x+2], 1", "ld.weak r0, x"], 0x10000),
     ],
 )
 def test_what_a_thread_computes(cells: list[str], register: int) -> None:
-    text = with_cells(*cells, memory="x = 0; y = 0; .b64 pair = 0;", condition=f"forall (P0:r0 == {register:#x})")
+    text = with_cells(
+        *cells, memory="x = 0; y = 0; .b64 pair = 0; .shared .b32 s = 0;", condition=f"forall (P0:r0 == {register:#x})"
+    )
     assert ptxspec.litmus(text, loops=5).holds, text
     assert ptxspec.litmus(text, loops=5, by="solver").holds, text
 
@@ -137,6 +140,7 @@ def test_what_is_not_declared_is_zero() -> None:
         ("PTX t\n{ x = 0; }\nP0@cta 0,cta 1 ;", 3, "each with a number"),
         ("PTX t\n{ x = 0; }\nP0@cta 0,cluster 0 | P1@cta 1 ;", 3, "either all threads are in clusters"),
         ("PTX t\n{ x = 0; }\nP0@cta 0 ;\n st.weak x, 1 | st.weak x, 2 ;\nexists (x == 1)", 4, "a row of 2 cells"),
+        ("PTX t\n{ .shared .b32 s = 0; }\nP0@cta 0 | P1@cta 1 ;\nexists (s == 1)", 3, "another one in each CTA"),
         (with_cells("st.weak x, 1", condition=""), 6, "expected exists"),
         (with_cells("st.weak x, 1").replace("1 ;", "1"), 4, "expected ;"),
         (with_cells("st.weak x, 1", condition="exists (x == )"), 5, r"\) is no variable|expected a condition"),

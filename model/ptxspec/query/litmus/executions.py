@@ -145,8 +145,8 @@ def has_difference(relation: Relation) -> bool:
 
 
 class Candidate(NamedTuple):
-    """A whole execution: its relations, what is read, what each register holds in the end, and what each piece of memory may
-    hold. `broken` is the name of the axiom that it breaks, the first one; None if it keeps all."""
+    """A whole execution: its relations, and the values of all reads. `broken` is the name of the axiom that it breaks, the first
+    one; None if it keeps all."""
 
     execution: Execution
     combination: Combination

@@ -152,6 +152,7 @@ class Formula:
         """Each piece is read from one write, and has its value."""
         holds: Bool = TRUE
         for number, reader, writers in self.slots:
+            self.check_time()
             piece, noted = self.combination.pieces[number], self.combination.noted[reader]
             location = self.operations[reader].location
             assert noted is not None and location is not None and noted.address is not None
@@ -211,6 +212,7 @@ def closed(rows: Matrix, check_time: Callable[[], None]) -> Matrix:
     for k in range(n):
         check_time()
         for i in range(n):
+            check_time()
             if rows[i][k] is not FALSE:
                 rows[i] = [rows[i][j] | (rows[i][k] & rows[k][j]) for j in range(n)]
     return rows

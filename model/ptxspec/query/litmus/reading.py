@@ -129,6 +129,10 @@ def read(text: str, path: str = "<litmus>") -> LitmusTest:
     source.at += 1
     variables, types, registers = _initial(source)
     places = _places(source)
+    if len({place.cta for place in places}) > 1 and any(space == "shared" for space, _ in types.values()):
+        raise source.error(
+            "a variable in .shared is another one in each CTA: all threads of the test have to be in one"
+        )
     columns = _columns(source, len(places))
     undeclared = _undeclared(columns, variables, types)
     quantifier, condition = _conditions(source, variables, len(places))
