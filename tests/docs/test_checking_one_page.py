@@ -94,6 +94,7 @@ def test_a_wrong_definition_with_a_complaint_of_a_linter(checkout: Path) -> None
     assert re.search(r"^  proofs/[\w-]+\.md:\d+: .*: stated proved, found refuted", output, re.M)
 
 
+@pytest.mark.slow
 def test_a_definition_that_does_not_fit_its_syntax(checkout: Path) -> None:
     changes = (", sat=False", ""), ("saturate(total, type) if sat else total", "total"), (", saturate", "")
     with changed(checkout / MAD24, *changes) as text:

@@ -73,6 +73,7 @@ def test_time_is_linear(make: Callable[[int], str]) -> None:
     effort.grows_in_proportion(take, 4000, most=6.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [instructions, mistakes], ids=lambda f: f.__name__)
 def test_python_looks_for_cycles_afterwards(make: Callable[[int], str]) -> None:
     """It does so as before, also after an error. Where there was none, there is next to nothing to find."""

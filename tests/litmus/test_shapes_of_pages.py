@@ -126,6 +126,7 @@ def leave_out(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "ALL", {name: axiom for name, axiom in page.ALL.items() if name not in names})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("No-Thin-Air",), ("Causality",), ("Atomicity", "SC-per-Location")])
 def test_axioms_are_needed(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     leave_out(names, monkeypatch)
@@ -133,11 +134,13 @@ def test_axioms_are_needed(names: tuple[str, ...], monkeypatch: pytest.MonkeyPat
     assert "9.1" in noticed
 
 
+@pytest.mark.slow
 def test_the_first_edition_needs_an_axiom_for_a_location(monkeypatch: pytest.MonkeyPatch) -> None:
     leave_out(("SC-per-Location",), monkeypatch)
     assert any(differ(case) for case in CASES if case.model == "6.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(IMPLIED))
 def test_an_axiom_follows_from_the_others(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_out((name,), monkeypatch)

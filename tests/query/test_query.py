@@ -436,6 +436,7 @@ def test_the_nans_of_one_operation_are_allowed_together() -> None:
     assert not ptxspec.allowed("abs.f32 d, a; abs.ftz.f32 e, a;", nans, a=nan)
 
 
+@pytest.mark.slow
 def test_no_two_operations_share_a_choice() -> None:
     """A machine may choose differently for each opcode, but for one that is another's name, or that is made of it."""
     users: dict[Any, set[str]] = {}

@@ -115,6 +115,7 @@ def test_a_schema_finds_what_is_wrong() -> None:
             validate(exported("bfe") | wrong)
 
 
+@pytest.mark.slow
 def test_the_index_of_instructions_is_made_of_it() -> None:
     found, wanted = index_of(exported(*SOME)), shown(set(SOME))
     assert [row[:2] for row in found] == [row[:2] for row in wanted]
