@@ -31,8 +31,8 @@ ENDING = ".litmus"
 def command(
     files: tuple[str, ...], model: str, loops: int, by: str, timeout: float, svg: str | None, as_json: bool
 ) -> int:
-    """Decide litmus tests ("-": standard input; of a folder all files *.litmus): whether the outcome that a test asks about is
-    allowed, with an execution that has it, or forbidden, with the axiom that is broken and why.
+    """Decide litmus tests ("-": standard input; of a folder all files that end with .litmus): whether the outcome that a test
+    asks about is allowed, with an execution that has it, or forbidden, with the axiom that is broken and why.
 
     Exit status 0 if the conditions of all tests hold as they are stated, 1 if one of them does not, or one of several tests
     cannot be decided, 2 if the only one cannot.
