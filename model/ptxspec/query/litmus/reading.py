@@ -89,9 +89,7 @@ class _Text:
     def line(self) -> int:
         return self.text.count("\n", 0, self.at) + 1
 
-    def error(self, message: str, at: int | None = None) -> LitmusError:
-        if at is not None:
-            self.at = at
+    def error(self, message: str) -> LitmusError:
         return LitmusError(self.path, self.line, message)
 
     def skip(self) -> None:
@@ -273,7 +271,7 @@ def _columns(source: _Text, count: int) -> tuple[tuple[Cell, ...], ...]:
         if source.at == len(source.text):
             raise source.error("expected exists, ~exists or forall, and a condition")
         line = source.line
-        cells = _BAR.split(_row(source))
+        cells = _BAR.split(source.upto(";", "expected ; at the end of a row"))
         if len(cells) > count:
             raise LitmusError(source.path, line, f"a row of {len(cells)} cells, and there are {count} threads")
         for column, cell in zip(columns, cells, strict=False):
@@ -283,11 +281,6 @@ def _columns(source: _Text, count: int) -> tuple[tuple[Cell, ...], ...]:
         if rows > MOST_ROWS:
             raise source.error(f"more than {MOST_ROWS:,} rows")
     return tuple(map(tuple, columns))
-
-
-def _row(source: _Text) -> str:
-    """The text of a row, up to the semicolon that ends it."""
-    return source.upto(";", "expected ; at the end of a row")
 
 
 #: an access as only a test writes it, and the location that it accesses

@@ -66,7 +66,7 @@ class Reasons:
             case "given" | "pairs" | "accesses byte":
                 return ()
             case "union":
-                part = next(p for p in parts if self._has(p, a, b, piece))
+                part = next(p for p in parts if self.execution.holds(p, a, b, piece))
                 return self.why(part, a, b, piece)
             case "intersection":
                 # what says nothing in words only restricts the other
@@ -79,18 +79,15 @@ class Reasons:
             case "or same":
                 return () if a == b else self.why(parts[0], a, b, piece)
             case "any byte":
-                found = next(k for k in range(len(self.execution.pieces)) if self._has(parts[0], a, b, k))
+                found = next(k for k in range(len(self.execution.pieces)) if self.execution.holds(parts[0], a, b, k))
                 return self.why(parts[0], a, b, found)
             case "then":
                 middle = self.execution.rows(parts[0], piece)[a]
-                between = next(k for k in bits(middle) if self._has(parts[1], k, b, piece))
+                between = next(k for k in bits(middle) if self.execution.holds(parts[1], k, b, piece))
                 return (*self.why(parts[0], a, between, piece), *self.why(parts[1], between, b, piece))
             case "closure":
                 return self._path(parts[0], a, b, piece)
         raise AssertionError(relation.operator)
-
-    def _has(self, relation: Relation, a: int, b: int, piece: int | None) -> bool:
-        return bool(self.execution.rows(relation, piece)[a] >> b & 1)
 
     def _path(self, relation: Relation, a: int, b: int, piece: int | None) -> tuple[Reason, ...]:
         """The fewest steps of a relation from one operation to another one."""

@@ -196,9 +196,9 @@ class _Question:
         addresses = {n: _FIRST + i * _APART for i, n in enumerate(test.variables)}
         self.paths = []
         for thread in range(len(test.places)):
-            kernel = linked(module.checked, f"P{thread}")
+            kernel = linked(module, f"P{thread}")
             registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
-            walk = ThreadWalk(module.checked, kernel, f"{thread}.", addresses, loops)
+            walk = ThreadWalk(module, kernel, f"{thread}.", addresses, loops)
             self.paths.append(walk.paths(registers))
         if not all(path.ended for paths in self.paths for path in paths):
             self.notes[f"loops are taken at most {loops} times"] = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.base.escaping import printable
@@ -39,14 +38,7 @@ _PROXY_FENCES = {
 }
 
 
-class LitmusModule(NamedTuple):
-    """The module of a test, and the line of the test for each of its lines."""
-
-    checked: Checked
-    lines: tuple[int, ...]
-
-
-def module_of(test: LitmusTest) -> LitmusModule:
+def module_of(test: LitmusTest) -> Checked:
     """The module, checked. Raises LitmusError."""
     version = ".".join(map(str, max(contracts.directives.VERSIONS.items())))
     texts, lines = [f".version {version}", f".target {TARGET}", ".address_size 64"], [1, 1, 1]
@@ -68,7 +60,7 @@ def module_of(test: LitmusTest) -> LitmusModule:
         lines.append(column[-1].line if column else 1)
     text = "\n".join(texts) + "\n"
     try:
-        return LitmusModule(check(text, test.path), tuple(lines))
+        return check(text, test.path)
     except PtxError as error:
         raise _located(test, error, lines) from None
 
