@@ -177,6 +177,7 @@ def test_what_is_wrong_is_said(text: str, line: int, message: str) -> None:
         (["ld.weak.global.u32 r0, [x+64]"], "no variable"),
         (["bar.sync 0, 3", "bar.sync 0, 2"], "agree on how many"),
         (["bar.sync 0, 0"], "multiple of the warp size"),
+        (["bar.arrive 0, 2", "bar.arrive 0, 2"], "arrives again without having waited"),
         (["div.u32 r0, 1, 0", "st.weak x, r0", "ld.weak r1, x"], "leaves open"),
     ],
 )
@@ -201,6 +202,21 @@ def test_a_barrier_that_never_completes() -> None:
     exists (x == 1)"""
     verdict = ptxspec.litmus(text)
     assert verdict.status == "forbidden" and "threads may wait at a barrier that never completes" in verdict.notes
+
+
+def test_barriers_that_wait_for_each_other() -> None:
+    text = """PTX crossed { x = 0; }
+    P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;
+    bar.sync 0     | bar.sync FIRST ;
+    bar.sync 1     | bar.sync SECOND ;
+    st.weak x, 1   | ;
+    exists (x == 1)"""
+    assert ptxspec.litmus(text.replace("FIRST", "0").replace("SECOND", "1")).status == "allowed"
+    crossed = text.replace("FIRST", "1").replace("SECOND", "0")
+    for by in ("enumeration", "solver"):
+        verdict = ptxspec.litmus(crossed, by=by)
+        assert verdict.status == "forbidden"
+    assert "threads may wait at a barrier that never completes" in ptxspec.litmus(crossed).notes
 
 
 def test_reasons_are_a_cycle_in_words() -> None:

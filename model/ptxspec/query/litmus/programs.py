@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
@@ -205,14 +206,35 @@ class Combination:
             ways.append(self._phases_of(name, place, members, meetings))
         rows = []
         for choice in product(*ways):
-            row = [0] * len(self.operations)
-            for phase in (phase for barrier in choice for phase in barrier):
+            row, phases = [0] * len(self.operations), [phase for barrier in choice for phase in barrier]
+            if not self._may_come_about(phases):
+                continue
+            for phase in phases:
                 for i in phase:
                     row[i] |= sum(1 << k for k in phase)
             rows.append(row)
             if len(rows) > MOST_PHASES:
                 raise Unsupported(f"the threads may meet at barriers in more than {MOST_PHASES:,} ways")
         return rows
+
+    def _may_come_about(self, phases: list[frozenset[int]]) -> bool:
+        """Whether phases end in some order: a thread that waits for one comes to the next only then."""
+        waits, precedes = contracts.synchronization.waits, contracts.operations.precedes
+        operations = self.operations
+        before = {
+            later: [
+                phase
+                for phase in phases
+                if phase is not later
+                and any(waits(operations[i]) and precedes(operations[i], operations[k]) for i in phase for k in later)
+            ]
+            for later in phases
+        }
+        try:
+            TopologicalSorter(before).prepare()
+        except CycleError:
+            return False
+        return True
 
     def _phases_of(self, name: str, place: int, members: list[int], meetings: Any) -> list[list[frozenset[int]]]:
         """The ways in which operations at one barrier belong to phases. At the barrier of a cluster, and at one of all threads
@@ -237,6 +259,9 @@ class Combination:
         (count,) = counts
         if not count or count % WARP:
             raise Unsupported(f"barrier {name}: {_rule('barrier count')}")
+        waits = meetings.waits
+        if any(not waits(self.operations[i]) for line in lines.values() for i in line[:-1]):
+            raise Unsupported(f"barrier {name}: a thread that arrives again without having waited is not followed")
         return list(self._quorums(tuple(tuple(line) for line in lines.values()), count // WARP))
 
     def _count(self, i: int) -> int | None:
