@@ -155,8 +155,8 @@ class Formula:
             self.check_time()
             piece, noted = self.combination.pieces[number], self.combination.noted[reader]
             location = self.operations[reader].location
-            assert noted is not None and location is not None and noted.address is not None
-            here = variable(noted.reads, 8 * noted.address.size) >> 8 * (piece.bytes.offset - location.offset)
+            assert noted is not None and location is not None
+            here = variable(noted.reads, 8 * location.size) >> 8 * (piece.bytes.offset - location.offset)
             chosen = [self.source(number, w, reader) for w in writers]
             holds = holds & reduce(or_, chosen, FALSE)
             for k, one in enumerate(chosen):
@@ -187,9 +187,8 @@ class Formula:
 
     def _types(self, claim: Bool) -> Mapping[str, Type]:
         types: dict[str, Type] = {}
-        widths = {
-            n.reads: 8 * n.address.size for n in self.combination.noted if n is not None and n.address is not None
-        }
+        places = ((n.reads, n.operation.location) for n in self.combination.noted if n is not None)
+        widths = {reads: 8 * location.size for reads, location in places if location is not None}
         widths |= {f"final {k}": 8 * piece.bytes.size for k, piece in enumerate(self.combination.pieces)}
         for name in variables_in([claim]):
             types[name] = TYPES[f"b{widths[name]}"] if name in widths else TYPES["pred"]

@@ -9,12 +9,11 @@ from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.query.litmus.threads import ThreadOperation, ThreadPath
+from ptxspec.query.litmus.threads import ThreadOperation, ThreadPath, Variable
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.core import Bool, Int
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
-from ptxspec.terms.orders import Proxy
 from ptxspec.terms.registries import RULES
 from ptxspec.terms.vocabulary import variables_in
 
@@ -22,18 +21,6 @@ from ptxspec.terms.vocabulary import variables_in
 WARP = contracts.warps.LANES
 #: ways in which the arrivals at barriers may belong to phases, at most
 MOST_PHASES = 10_000
-
-
-class Variable(NamedTuple):
-    """A variable of a test: its size in bytes, what it holds at first, the variable whose location it has, the one whose virtual
-    address it stands for, and the proxy by which it is accessed."""
-
-    name: str
-    size: int
-    initial: int = 0
-    location: str = ""
-    address: str = ""
-    proxy: Proxy = Proxy.GENERIC
 
 
 class Piece(NamedTuple):
@@ -49,12 +36,11 @@ class Piece(NamedTuple):
 class Combination:
     """One path for each thread. `operations` are first those that initialize memory, then those of the threads."""
 
-    def __init__(self, variables: Mapping[str, Variable], places: Sequence[ThreadPlace], paths: Sequence[ThreadPath]):
+    def __init__(self, variables: Mapping[str, Variable], paths: Sequence[ThreadPath]):
         self.paths = paths
         self.noted: list[ThreadOperation | None] = []
         self.operations: list[Operation] = []
         self._initial: dict[int, int] = {}
-        reads: dict[str, Operation] = {}
         for variable in variables.values():
             if not variable.location:
                 here = ByteRange(variable.name, 0, variable.size)
@@ -65,13 +51,9 @@ class Combination:
                 self.operations.append(
                     Operation(OperationKind.WRITE, None, nowhere, 0, text, address=here, location=here)
                 )
-        for thread, (place, path) in enumerate(zip(places, paths, strict=True)):
-            for noted in path.operations:
-                operation = _operation(noted, thread, place, variables, reads)
-                self.noted.append(noted)
-                self.operations.append(operation)
-                if noted.reads:
-                    reads[noted.reads] = operation
+        for path in paths:
+            self.noted += path.operations
+            self.operations += [noted.operation for noted in path.operations]
         self.pieces = self._pieces()
 
     def _pieces(self) -> list[Piece]:
@@ -285,36 +267,6 @@ class Combination:
             rest = tuple(line[1:] if k in chosen else line for k, line in enumerate(lines))
             for more in self._quorums(rest, count):
                 yield [phase, *more]
-
-
-def _operation(
-    noted: ThreadOperation,
-    thread: int,
-    place: ThreadPlace,
-    variables: Mapping[str, Variable],
-    reads: Mapping[str, Operation],
-) -> Operation:
-    address, location, proxy = None, None, noted.proxy
-    if noted.address is not None:
-        variable = variables[noted.address.object]
-        address = noted.address._replace(object=variable.address or variable.name)
-        location = noted.address._replace(object=variable.location or variable.name)
-        proxy = noted.proxy if variable.proxy is Proxy.GENERIC else variable.proxy
-    return Operation(
-        noted.kind,
-        thread,
-        place,
-        noted.position,
-        noted.text,
-        noted.order,
-        noted.scope,
-        proxy,
-        address,
-        location,
-        noted.proxies,
-        noted.barrier,
-        tuple(reads[name] for name in sorted(noted.depends_on) if name in reads),
-    )
 
 
 def _rule(name: str) -> str:

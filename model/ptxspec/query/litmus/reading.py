@@ -14,7 +14,7 @@ from operator import and_, or_
 from typing import Any, NamedTuple
 
 from ptxspec.base.escaping import printable
-from ptxspec.query.litmus.programs import Variable
+from ptxspec.query.litmus.threads import Variable
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.operations import ThreadPlace
 from ptxspec.terms.orders import Proxy

@@ -6,7 +6,7 @@ variables of its reads; so a path is known before it is chosen what its reads re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, assert_never
 
@@ -18,8 +18,8 @@ from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, constant, variable
-from ptxspec.terms.operations import ByteRange, OperationKind
-from ptxspec.terms.orders import Order, Proxy, Scope
+from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
+from ptxspec.terms.orders import Order, Proxy
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
 #: paths of a thread at most, and operations on one
@@ -28,23 +28,26 @@ MOST_PATHS, MOST_OPERATIONS = 1_000, 60
 PROXY_MARK, ORDER_MARK = "// for the proxy ", "// with the order "
 
 
-class ThreadOperation(NamedTuple):
-    """An operation of a path: what it is, where, the variable that stands for what it reads, the term that it writes, and the
-    variables on which it depends. `threads` is how many take part in a barrier, None for all of the CTA."""
+class Variable(NamedTuple):
+    """A variable of a test: its size in bytes, what it holds at first, the variable whose location it has, the one whose virtual
+    address it stands for, and the proxy by which it is accessed."""
 
-    kind: OperationKind
-    position: int
-    text: str
-    order: Order | None = None
-    scope: Scope | None = None
+    name: str
+    size: int
+    initial: int = 0
+    location: str = ""
+    address: str = ""
     proxy: Proxy = Proxy.GENERIC
-    address: ByteRange | None = None
+
+
+class ThreadOperation(NamedTuple):
+    """An operation of a path, with the name of the variable that stands for what it reads, and the term that it writes. `threads`
+    is how many take part in a barrier, None for all of the CTA."""
+
+    operation: Operation
     reads: str = ""
     writes: Int | None = None
-    proxies: tuple[Proxy, ...] = ()
-    barrier: str = ""
     threads: int | None = None
-    depends_on: frozenset[str] = frozenset()
 
 
 class ThreadPath(NamedTuple):
@@ -73,13 +76,23 @@ class _Partial:
 
 
 class ThreadWalk(KernelExecution):
-    """A thread, followed on all of its paths. `addresses` are those of the variables, by name."""
+    """A thread, followed on all of its paths."""
 
-    def __init__(self, checked: Checked, kernel: Kernel, prefix: str, addresses: dict[str, int], loops: int):
-        """`prefix` begins the names of the variables that stand for what is read; a loop is taken `loops` times at most."""
+    def __init__(
+        self,
+        checked: Checked,
+        kernel: Kernel,
+        thread: tuple[int, ThreadPlace],
+        variables: Mapping[str, Variable],
+        addresses: dict[str, int],
+        loops: int,
+    ):
+        """`thread` is its number, and where it runs; `addresses` are those of the variables, by name. A loop is taken `loops`
+        times at most."""
         super().__init__(checked.source, kernel, checked)
         self.flow = FlowGraph(kernel)
-        self.prefix, self.addresses, self.loops = prefix, addresses, loops
+        (self.thread, self.place), self.variables = thread, variables
+        self.addresses, self.loops = addresses, loops
         self._objects = sorted((address, name) for name, address in addresses.items())
         self._path = _Partial(0, 0)
 
@@ -230,7 +243,7 @@ class ThreadWalk(KernelExecution):
         variables = variables_in(env.values())
         parts = 2 if effect.type.elements == 2 else 1
         width, bytes = effect.type.width // parts, effect.type.bytes // parts
-        names = [f"{self.prefix}{path.position}.{i}" for i in range(effect.count * parts)]
+        names = [f"{self.thread}.{path.position}.{i}" for i in range(effect.count * parts)]
         if not isinstance(effect, effects.Store):
             kind = OperationKind.READ
             for i in range(effect.count):
@@ -254,16 +267,35 @@ class ThreadWalk(KernelExecution):
                 order=Order(order) if (order := self._marked(op, ORDER_MARK)) else effect.order,
                 scope=effect.scope,
                 proxy=effect.proxy,
-                address=ByteRange(place.object, place.offset + i * bytes, bytes),
+                accessed=ByteRange(place.object, place.offset + i * bytes, bytes),
                 reads=name if kind is not OperationKind.WRITE else "",
                 writes=written,
-                depends_on=frozenset(depends) - {name},
+                depends=frozenset(depends) - {name},
             )
 
-    def _add(self, kind: OperationKind, op: Op, **fields: Any) -> None:
+    def _add(
+        self,
+        kind: OperationKind,
+        op: Op,
+        accessed: ByteRange | None = None,
+        reads: str = "",
+        writes: Int | None = None,
+        threads: int | None = None,
+        depends: frozenset[str] = frozenset(),
+        **fields: Any,
+    ) -> None:
+        """Note an operation: the bytes of a variable that it accesses, the names of the variables on which it depends, and fields
+        of the operation."""
         path = self._path
-        fields["depends_on"] = fields.get("depends_on", frozenset()) | path.decided_by
-        noted = ThreadOperation(kind, path.position, self._text(op), **fields)
+        if accessed is not None:
+            variable = self.variables[accessed.object]
+            fields["address"] = accessed._replace(object=variable.address or variable.name)
+            fields["location"] = accessed._replace(object=variable.location or variable.name)
+            fields["proxy"] = fields["proxy"] if variable.proxy is Proxy.GENERIC else variable.proxy
+        depends = depends | path.decided_by
+        fields["depends_on"] = tuple(before.operation for before in path.operations if before.reads in depends)
+        operation = Operation(kind, self.thread, self.place, path.position, self._text(op), **fields)
+        noted = ThreadOperation(operation, reads, writes, threads)
         self._path = replace(path, operations=(*path.operations, noted))
         if len(self._path.operations) > MOST_OPERATIONS:
             raise Unsupported(f"a thread executes more than {MOST_OPERATIONS} operations")

@@ -195,10 +195,10 @@ class _Question:
         module = module_of(test)
         addresses = {n: _FIRST + i * _APART for i, n in enumerate(test.variables)}
         self.paths = []
-        for thread in range(len(test.places)):
+        for thread, place in enumerate(test.places):
             kernel = linked(module, f"P{thread}")
             registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
-            walk = ThreadWalk(module, kernel, f"{thread}.", addresses, loops)
+            walk = ThreadWalk(module, kernel, (thread, place), test.variables, addresses, loops)
             self.paths.append(walk.paths(registers))
         if not all(path.ended for paths in self.paths for path in paths):
             self.notes[f"loops are taken at most {loops} times"] = None
@@ -291,7 +291,7 @@ class _Question:
         for paths in product(*self.paths):
             self.enumeration.check_time()
             if all(path.ended and not any(c is FALSE for c in path.conditions) for path in paths):
-                combination = Combination(self.test.variables, self.test.places, paths)
+                combination = Combination(self.test.variables, paths)
                 self._check_edition(combination)
                 yield combination
 
