@@ -11,6 +11,11 @@ Engine = Literal["native", "exact"]
 Copies = str
 #: which products and sums without rounding modifiers are contracted to fused multiply-adds
 Contract = Literal["none", "all"]
+#: the faults that a launch can be checked for: races, values that nothing initialized, or "all" of these
+Check = Literal["race", "uninitialized", "all"]
+CHECKS = ("race", "uninitialized")
+#: whether a launch with findings raises a LaunchError, or returns them
+OnFindings = Literal["raise", "collect"]
 #: the same for a proof, where "any" stands for every choice of an assembler
 Contraction = Literal["none", "all", "any"]
 #: how a proof compares NaNs whose bits PTX leaves open: "any" is as good as another, or their "payloads" count

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.base.escaping import printable, shortened
 from ptxspec.language.diagnostics import MOST_SAID, see
 from ptxspec.language.forms import page_name, registry
 from ptxspec.terms.registries import RULES, Rule
+
+if TYPE_CHECKING:
+    from ptxspec.machine.findings import Finding
 
 
 class RacingAccess(NamedTuple):
@@ -69,7 +72,8 @@ class LaunchError(Exception):
     (a result is needed that PTX leaves open and the profile does not choose) and others. `note` says what happened. `where` is
     the thread and its instruction, or None if no single thread is at fault. `address` is the address accessed, or None. `page` is
     the document and the line that state the rule. If two instructions race, `other` is the earlier one. `schedule` has the
-    choices up to there of a launch that chose whose turn it was.
+    choices up to there of a launch that chose whose turn it was. `findings` has what the checks of the launch found, and
+    `findings_omitted` says how many more there were.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k(.param .u64 p) { .reg .b64 a; ld.param.u64 a, [p];
@@ -95,11 +99,11 @@ class LaunchError(Exception):
             page = f"{page_name(stated.path)}:{stated.line}"
         lines = [f"{printable(rule)}: {printable(note, chr(10))}"]
         if where is not None:
-            lines += _told(where)
+            lines += told(where)
         if address is not None:
             lines.append(f"  address {address:#x}")
         if other is not None:
-            lines += ["  after", *_told(other)]
+            lines += ["  after", *told(other)]
         if stated is not None:
             lines.append(f"  the rule: {stated.sentence}")
         if page:
@@ -108,10 +112,14 @@ class LaunchError(Exception):
         self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
         self.other = other
         self.schedule: tuple[int, ...] | None = None
+        self.findings: tuple[Finding, ...] = ()
+        self.findings_omitted = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.rule, self.note, self.where, self.address, self.page, self.other
-        return self.__class__, given, {"schedule": self.schedule}
+        return self.__class__, given, {
+            "schedule": self.schedule, "findings": self.findings, "findings_omitted": self.findings_omitted,
+        }  # fmt: skip
 
 
 class EngineFault(Exception):
@@ -122,7 +130,7 @@ class EngineFault(Exception):
         super().__init__(f"internal error of the native engine: {note}")
 
 
-def _told(where: Where) -> list[str]:
+def told(where: Where) -> list[str]:
     """Lines that tell a thread and an instruction."""
     instruction = printable(shortened(where.instruction, MOST_SAID))
     place = f"{printable(where.path)}:{where.line}"

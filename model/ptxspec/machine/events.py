@@ -6,8 +6,12 @@ events where they arise, and only those of kinds that somebody observes: of othe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class EventKind(IntEnum):
@@ -44,8 +48,15 @@ class EventKind(IntEnum):
     """a thread ends (no instruction)"""
 
 
+#: what accesses are
+OF_ACCESSES = frozenset({EventKind.READ, EventKind.WRITE})
 #: of these the driver tells, and of these the functions of asynchronous operations
 OF_DRIVER = frozenset({EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
+#: the check for races, and of what it is told
+RACE = "race"
+OF_RACES = frozenset(
+    {EventKind.READ, EventKind.WRITE, EventKind.FENCE, EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE}
+)
 OF_OPERATIONS = frozenset({EventKind.INITIATE, EventKind.END, EventKind.READ, EventKind.WRITE})
 #: the words of an event as an engine notes it: its kind, the first CTA of the batch, the instruction's index, the thread among
 #: the resident ones, the host's address of what is accessed and how many bytes that is, a value of 128 bits, and the number of
@@ -61,11 +72,29 @@ UNIT = 8
 OF_IMAGES = "image"
 
 
+class EventReceiver(Protocol):
+    """Who is told of the events that an engine has noted."""
+
+    def tell(self, rows: np.ndarray) -> None:
+        """Events have happened: rows of WORDS, in their order."""
+
+
 class ObservedEvents(NamedTuple):
-    """What of a kernel is observed: whether its instructions and bytes are counted, and events of which kinds are noted."""
+    """What of a kernel is observed: whether its instructions and bytes are counted, events of which kinds are told
+    to observers, and which faults are looked for. Accesses to all
+    memory are noted, or, where not `everywhere`, those to memory that threads share."""
 
     counts: bool = False
     kinds: frozenset[EventKind] = frozenset()
+    checks: frozenset[str] = frozenset()
+    everywhere: bool = True
+
+    @classmethod
+    def of(cls, counts: bool, kinds: Collection[EventKind], checks: frozenset[str]) -> ObservedEvents:
+        """What is observed where observers are told of events of these kinds, and the launch is checked so."""
+        everywhere = not checks or not OF_ACCESSES.isdisjoint(kinds)
+        noted = frozenset(kinds) | (OF_RACES if RACE in checks else frozenset())
+        return cls(counts, noted, checks, everywhere)
 
     @property
     def meetings(self) -> bool:
@@ -75,7 +104,7 @@ class ObservedEvents(NamedTuple):
     @property
     def accesses(self) -> bool:
         """Whether accesses are told."""
-        return bool(self.kinds & {EventKind.READ, EventKind.WRITE})
+        return bool(self.kinds & OF_ACCESSES)
 
     @property
     def operations(self) -> bool:

@@ -26,7 +26,7 @@ from ptxspec.machine.workers import CtaShare
 from ptxspec.terms.exact import NoChoice
 
 if TYPE_CHECKING:
-    from ptxspec.machine.observing import EventDispatcher
+    from ptxspec.machine.events import EventReceiver
 
 
 class Host(NamedTuple):
@@ -41,16 +41,21 @@ class Host(NamedTuple):
     limits: LaunchLimits
     schedule: TurnSchedule
     counting: CountCollector | None
-    observing: EventDispatcher | None
+    receivers: tuple[EventReceiver, ...]
 
     def begin(self, prepared: PreparedProgram, slots: int, worker: int, host_empties: int) -> EngineRun:
         """Make a worker ready, of which so many CTAs are resident at once."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
         self._set_numbers(running, slots, host_empties)
         self.schedule.begin(running)
-        if self.observing is not None:
-            running.observe(self.observing.tell)
+        if self.receivers:
+            running.observe(self.tell)
         return running
+
+    def tell(self, rows: np.ndarray) -> None:
+        """Tell of events: rows of `events.WORDS`, in the order in which they happened."""
+        for receiver in self.receivers:
+            receiver.tell(rows)
 
     def run(self, running: EngineRun, worker: int, share: CtaShare) -> int:
         """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
@@ -71,7 +76,7 @@ class Host(NamedTuple):
         """Run until all CTAs of a part of the grid have ended."""
         while True:
             code = running.run()
-            if self.observing is not None:
+            if self.receivers:
                 running.tell_events()
             steps = running.get("steps")
             match code:
@@ -149,7 +154,7 @@ class Host(NamedTuple):
     def _notes(self, running: EngineRun, op: int) -> ImageNotes | None:
         """Where an instruction's accesses to images go, if they are counted or told."""
         observed = self.program.flow.observed
-        tell = self.observing.tell if self.observing is not None and observed.accesses else None
+        tell = self.tell if self.receivers and observed.accesses else None
         moved = running.counted().images[op] if observed.counts else None
         return None if tell is None and moved is None else ImageNotes(op, running.get("first"), tell, moved)
 

@@ -25,6 +25,7 @@ from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.events import EventKind, ObservedEvents
 from ptxspec.machine.exact_engine import BlockObserver, EndObserver, ExactEngine
+from ptxspec.machine.findings import checks_of
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, needs_heap, new_heap
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
@@ -73,6 +74,8 @@ class LaunchOptions(NamedTuple):
     contract: Any
     schedule: Any
     counts: bool
+    check: Any = None
+    findings: Any = "raise"
     printed: Callable[[str], object] | None = None
     observers: Sequence[Observer] = ()
 
@@ -241,10 +244,12 @@ class Launches:
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = LaunchLimits(engine, *bounds)
-        observed = ObservedEvents(
-            requested.counts, frozenset(EventKind(k) for o in requested.observers for k in o.kinds)
-        )
-        in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds)
+        checks = checks_of(requested.check)
+        if requested.findings not in get_args(options.OnFindings):
+            raise ValueError(f"findings is 'raise' or 'collect', not {requested.findings!r}")
+        kinds = {EventKind(k) for o in requested.observers for k in o.kinds}
+        observed = ObservedEvents.of(requested.counts, kinds, checks)
+        in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds or checks)
         if requested.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
         settings = LaunchSettings(
@@ -258,6 +263,7 @@ class Launches:
             profile=self._profile(requested.profile, seed),
             observers=requested.observers,
             observed=observed,
+            collects=requested.findings == "collect",
         )
         return LaunchPlan(self, kernel, extents, settings, limits), limits
 

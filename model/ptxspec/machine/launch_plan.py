@@ -16,7 +16,8 @@ from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.events import ObservedEvents
+from ptxspec.machine.events import RACE, EventReceiver, ObservedEvents
+from ptxspec.machine.findings import Finding, FindingCollector
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES
@@ -44,7 +45,8 @@ _KEPT = 1 << 22
 class Outcome(NamedTuple):
     """The result of a launch. `steps` is the number of thread-instructions executed: an instruction that a warp of 32 threads
     executes counts 32 times. `schedule` has the choices of a launch that chose whose turn it was, to be followed by another
-    one; else None. `counts` has what the instructions did, if the launch counted that.
+    one; else None. `counts` has what the instructions did, if the launch counted that. `findings` has what the checks of the
+    launch found, and `findings_omitted` says how many more there were.
 
     >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
     >>> ptxspec.load(text).launch("nothing", block=32).steps
@@ -54,12 +56,14 @@ class Outcome(NamedTuple):
     steps: int
     schedule: tuple[int, ...] | None = None
     counts: Counts | None = None
+    findings: tuple[Finding, ...] = ()
+    findings_omitted: int = 0
 
 
 class LaunchSettings(NamedTuple):
     """The options of a launch, checked: the engine, the profile, how many threads of the host there may be, where texts go,
-    what memory begins with, when pieces of asynchronous operations land, whether products and sums are contracted, and the
-    schedule."""
+    what memory begins with, when pieces of asynchronous operations land, whether products and sums are contracted, the
+    schedule, what is observed, and whether findings of checks are collected, not raised."""
 
     engine: str
     profile: Profile
@@ -71,6 +75,7 @@ class LaunchSettings(NamedTuple):
     schedule: TurnSchedule
     observers: Sequence[Observer]
     observed: ObservedEvents
+    collects: bool
 
 
 class LaunchPlan:
@@ -117,11 +122,16 @@ class LaunchPlan:
         extents = self._extents.numbered(launches.next_number())
         blocks = launches.blocks(reached, arrays)
         counting = CountCollector(self.program) if settings.observed.counts else None
+        collector = FindingCollector() if settings.observed.checks else None
         try:
             memory = self._memory(blocks, parameters)
-            steps = self._run(extents, memory, unit, limits, schedule, counting)
+            steps = self._run(extents, memory, unit, limits, schedule, counting, collector)
             unit.finish()
-        except BaseException:
+            if collector is not None and collector.some and not settings.collects:
+                raise collector.error()
+        except BaseException as error:
+            if collector is not None and isinstance(error, LaunchError):
+                error.findings, error.findings_omitted = collector.findings(), collector.omitted
             blocks.undo()
             self._forget()
             raise
@@ -136,7 +146,9 @@ class LaunchPlan:
             kept.end()
         if memory.own_bytes * len(self._memories) > _KEPT:
             self._forget()
-        return Outcome(steps, schedule.reported, None if counting is None else counting.counts(launches.checked))
+        counts = None if counting is None else counting.counts(launches.checked)
+        results = () if collector is None else (collector.findings(), collector.omitted)
+        return Outcome(steps, schedule.reported, counts, *results)
 
     def _forget(self) -> None:
         """Let the next execution have other memory."""
@@ -177,16 +189,21 @@ class LaunchPlan:
         limits: LaunchLimits,
         schedule: TurnSchedule,
         counting: CountCollector | None,
+        collector: FindingCollector | None,
     ) -> int:
         """Run the threads; how many steps that took."""
         settings, program, checked = self._settings, self.program, self._launches.checked
         system = System(memory, extents.threads, settings.printed, limits.check)
-        observing = None
-        if settings.observed.kinds:
+        receivers: list[EventReceiver] = []
+        if settings.observers:
             from ptxspec.machine.observing import EventDispatcher  # which few launches need
 
-            observing = EventDispatcher(settings.observers, checked, program, extents, memory, unit)
-        host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, observing)
+            receivers.append(EventDispatcher(settings.observers, checked, program, extents, memory, unit))
+        if collector is not None and RACE in settings.observed.checks:
+            from ptxspec.machine.races import RaceChecker
+
+            receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector))
+        host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
             return self._share(host) if program.flow.blocks else 0
         except NoChoice as error:

@@ -94,6 +94,8 @@ class Module:
         contract: options.Contract = "none",
         schedule: str | Sequence[int] = "auto",
         counts: bool = False,
+        check: options.Check | None = None,
+        findings: options.OnFindings = "raise",
         observers: Sequence[Observer] = (),
     ) -> Outcome:
         """Run an entry (a kernel) over a grid of CTAs, and return when all of them have ended.
@@ -143,6 +145,11 @@ class Module:
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
         bytes that it moved in each state space, and in textures and surfaces: `Outcome.counts`.
 
+        `check` says which faults the launch is checked for that break no rule at an access: "race", accesses that the memory model
+        does not order (spec/memory-model/races.md); "uninitialized", values that nobody has written and that matter
+        (spec/machine/initialization.md); or "all" of these. With findings, a launch ends in a LaunchError that has them all;
+        with `findings="collect"` the outcome has them. One host thread executes all CTAs then.
+
         `observers` are told of the events of the launch, in the order in which they happen: accesses to memory, textures and
         surfaces with the values read and written, fences, arrivals at barriers and releases, asynchronous operations, calls, ends
         of threads, executions of instructions (`ptxspec.EventKind`). Each says which kinds it is told of; a `ptxspec.Trace` keeps
@@ -186,7 +193,20 @@ class Module:
         how = self._launches.requested(
             (grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
             (step_limit, time_limit, memory_limit, progress),
-            (engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)),
+            (
+                engine,
+                profile,
+                workers,
+                seed,
+                copies,
+                contract,
+                schedule,
+                bool(counts),
+                check,
+                findings,
+                printed,
+                tuple(observers),
+            ),
         )
         return self._launches.launch(name, how, args, _memories(memory))
 
@@ -213,6 +233,8 @@ class Module:
         contract: options.Contract = "none",
         schedule: str | Sequence[int] = "auto",
         counts: bool = False,
+        check: options.Check | None = None,
+        findings: options.OnFindings = "raise",
         observers: Sequence[Observer] = (),
     ) -> PreparedLaunch:
         """A launch that can be executed many times, each time with other arguments. All is decided once that does not
@@ -231,7 +253,20 @@ class Module:
         how = self._launches.requested(
             (grid, block, cluster, dynamic_shared, bool(nonportable_cluster)),
             (step_limit, time_limit, memory_limit, progress),
-            (engine, profile, workers, seed, copies, contract, schedule, bool(counts), printed, tuple(observers)),
+            (
+                engine,
+                profile,
+                workers,
+                seed,
+                copies,
+                contract,
+                schedule,
+                bool(counts),
+                check,
+                findings,
+                printed,
+                tuple(observers),
+            ),
         )
         return PreparedLaunch(self, self._launches.plan(name, how)[0])
 
