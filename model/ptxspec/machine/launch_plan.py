@@ -200,7 +200,7 @@ class LaunchPlan:
 
             receivers.append(EventDispatcher(settings.observers, checked, program, extents, memory, unit))
         if collector is not None and RACE in settings.observed.checks:
-            from ptxspec.machine.races import RaceChecker
+            from ptxspec.machine.racing.checker import RaceChecker  # with pages that few launches need
 
             receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector))
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))

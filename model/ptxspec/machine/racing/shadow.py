@@ -1,0 +1,518 @@
+"""What is remembered of each four bytes that threads share, and how an access is held against it.
+
+Like the driver, this is written in the part of Python that native/compiling.py compiles: the exact engine runs it as it stands.
+Times are those of the launch: a number that grows when threads synchronize. What was done at a time up to `cta_times[cta]` by
+threads of a CTA is ordered before what any of them does now; likewise for warps, for pairs of warps, for lanes and for clusters. Orders
+that come about by releases and acquires are known to the host alone (knowledge.py): accesses that are not ordered here are
+suspects, about which it decides.
+
+A cell has, of the last write, the thread, the instruction, the time and the bytes; and of one instruction that read it, the same with
+a warp and lanes in place of the thread. Up to three more readers, and writers of other bytes, are in `more`. If there are more
+of them, the last one makes room.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ptxspec.machine.driver.protocol import Column
+from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
+
+#: the words of an event that are used here
+ROW = len(WORDS)
+KIND, FIRST, INSTRUCTION, THREAD, LOCATION, SIZE, VALUE, HIGH = (WORDS.index(w) for w in WORDS[:8])
+READ, WRITE, ARRIVE = int(EventKind.READ), int(EventKind.WRITE), int(EventKind.ARRIVE)
+COMPLETE, RELEASE, NO_OP = int(EventKind.COMPLETE), int(EventKind.RELEASE), NO_INSTRUCTION
+#: a cell's words: who wrote and by which instruction; when, which bytes, and how many entries there are in `more`; who read
+#: and which bytes; when, and which lanes of the warp. Of an entry in `more`, the last two, and whether it is a writer's
+WORDS_OF_CELL, MOST_MORE, WORDS_OF_MORE = 4, 3, 6
+#: the fields of these words: numbers of threads and warps are one more than they are, 0 stands for nobody
+OF_THREAD, OP, TIMES, BYTES, COUNT = (1 << 40) - 1, 40, (1 << 31) - 1, 32, 40
+OF_WARP, READ_BYTES, TIME, LANES_OF = (1 << 36) - 1, 36, 32, (1 << 32) - 1
+OPS, WROTE = (1 << 22) - 1, 62
+LANES, CELL = 32, 4
+#: what an instruction has to do with synchronization: nothing; it is a barrier of all threads of the CTA; one of so many threads,
+#: where it waits, or only arrives; an arrival at that of the cluster, one that tells nobody, and a wait there; one of a warp's lanes
+NOTHING, WHOLE_CTA, COUNTED, COUNTED_ARRIVAL, CLUSTER_ARRIVAL, RELAXED_ARRIVAL, CLUSTER_WAIT, WARP = range(8)
+#: how near threads are to one another: one thread, of one CTA, of one cluster, of one grid
+SAME_THREAD, SAME_CTA, SAME_CLUSTER, SAME_GRID = range(4)
+LEVELS = 4
+#: the words of a suspect: where the event accessed what, by which thread and instruction, and whether it writes; the other
+#: access's thread, instruction, time, and whether that writes
+WORDS_OF_SUSPECT, MOST_SUSPECTS, RESERVED = 8, 4096, 256
+#: pairs of instructions of which it is known how often they raced, and how often is enough
+PAIRS, ENOUGH = 4096, 1000
+
+
+class ShadowMachine(Protocol):
+    """What the functions below work on."""
+
+    # numbers
+    time: int
+    """the time now"""
+    tick: int
+    """whether the time advances before the next access"""
+    threads: int
+    warps_in_cta: int
+    cluster: int
+    """threads and warps a CTA, CTAs a cluster"""
+    ranges: int
+    """how many ranges there are"""
+    classes: int
+    first: int
+    """the first CTA of the batch, of which the cells of shared memory are"""
+    knows: int
+    """whether the host knows of orders that are not known here"""
+    by_pairs: int
+    by_lanes: int
+    by_clusters: int
+    """whether there are orders between warps, lanes, and threads of a cluster"""
+    suspects: int
+    """how many there are"""
+    thread: int
+    cta: int
+    warp: int
+    lane: int
+    """whose event was the last"""
+    # arrays
+    rows: Column
+    """the events"""
+    range_begin: Column
+    range_end: Column
+    range_cell: Column
+    """of each range of the host's memory, in their order, where it begins and ends, and its first cell"""
+    guess: Column
+    """of each instruction, the range that it last accessed"""
+    class_of: Column
+    """of each instruction's reads and writes, which class of operations they are of"""
+    role: Column
+    asks_host: Column
+    """of each instruction, its part in synchronization, and whether the host looks at its accesses, too"""
+    strong: Column
+    """of two classes and a level, whether the operations are morally strong, if they overlap completely"""
+    connected: Column
+    """likewise, whether base causality orders them, whatever their proxies are"""
+    is_weak: Column
+    cells: Column
+    more: Column
+    values: Column
+    """of each cell, its words, the other entries, and what was written last"""
+    cta_times: Column
+    warp_times: Column
+    pair_times: Column
+    lane_times: Column
+    cluster_times: Column
+    passed: Column
+    """of each thread, how often it has passed the barrier of its cluster"""
+    arrived: Column
+    """of each thread, how often it has arrived there"""
+    pairs: Column
+    raced: Column
+    """the pairs of instructions that raced, one more than their numbers are, and how often"""
+    suspected: Column
+
+
+def look(m: ShadowMachine, begin: int, count: int) -> int:
+    """Look at events from `begin` on: the number of the first at which the host must look, or `count`."""
+    for i in range(begin, count):
+        at = i * ROW
+        kind = m.rows[at + KIND]
+        op = m.rows[at + INSTRUCTION]
+        if m.rows[at + FIRST] != m.first or m.suspects > MOST_SUSPECTS - RESERVED:
+            return i
+        if kind == READ or kind == WRITE:
+            if m.asks_host[op]:
+                return i
+            look_at(m, i)
+        elif kind == ARRIVE or kind == COMPLETE or kind == RELEASE:
+            if meets(m, at, kind, op):
+                return i
+        else:
+            return i
+    return count
+
+
+def look_at(m: ShadowMachine, i: int) -> int:
+    """Hold the access of an event against the others."""
+    at = i * ROW
+    op = m.rows[at + INSTRUCTION]
+    kind = m.rows[at + KIND]
+    if kind == WRITE or m.class_of[2 * op] >= 0:
+        access(m, at, op, kind == WRITE)
+    return 0
+
+
+def meets(m: ShadowMachine, at: int, kind: int, op: int) -> int:
+    """A thread meets others. Whether the host must look at that."""
+    role = NOTHING
+    if op != NO_OP:
+        role = m.role[op]
+    elif kind == COMPLETE:
+        role = WHOLE_CTA
+    if role == NOTHING:
+        return 0
+    turn(m, at)
+    if role == WHOLE_CTA:
+        if kind != COMPLETE:
+            return 0
+        if m.knows:
+            return 1
+        m.cta_times[m.cta] = m.time
+        m.tick = 1
+        return 0
+    if role == COUNTED or role == COUNTED_ARRIVAL:
+        return kind != RELEASE
+    if role == WARP:
+        if kind != RELEASE:
+            return 0
+        warp_meets(m, m.rows[at + VALUE])
+        return m.knows
+    if kind == ARRIVE:
+        m.tick = 1
+        m.by_clusters = 1
+        place = 2 * m.thread + m.arrived[m.thread] % 2
+        m.cluster_times[place] = 0
+        if role == CLUSTER_ARRIVAL:
+            m.cluster_times[place] = m.time
+        m.arrived[m.thread] = m.arrived[m.thread] + 1
+        return m.knows
+    if kind == RELEASE:
+        m.passed[m.thread] = m.passed[m.thread] + 1
+        return m.knows
+    return 0
+
+
+def warp_meets(m: ShadowMachine, mask: int) -> int:
+    """A lane goes on with the others of a mask."""
+    m.tick = 1
+    begin = (m.warp - m.cta * m.warps_in_cta) * LANES
+    there = m.threads - begin
+    if there > LANES:
+        there = LANES
+    everyone = (1 << there) - 1
+    if mask & everyone == everyone:
+        m.warp_times[m.warp] = m.time
+        return 0
+    m.by_lanes = 1
+    base = m.cta * m.threads + begin
+    for k in range(there):
+        if mask >> k & 1:
+            for j in range(there):
+                known = m.lane_times[(base + k) * LANES + j]
+                if known > m.lane_times[m.thread * LANES + j]:
+                    m.lane_times[m.thread * LANES + j] = known
+            m.lane_times[m.thread * LANES + k] = m.time
+    return 0
+
+
+def turn(m: ShadowMachine, at: int) -> int:
+    """An event is of another thread than the last one."""
+    thread = m.rows[at + THREAD] + m.rows[at + FIRST] * m.threads
+    if thread != m.thread:
+        m.thread = thread
+        m.cta = thread // m.threads
+        in_cta = thread - m.cta * m.threads
+        m.warp = m.cta * m.warps_in_cta + in_cta // LANES
+        m.lane = in_cta % LANES
+    return 0
+
+
+def access(m: ShadowMachine, at: int, op: int, writes: int) -> int:
+    """An access is held against what the cells remember, which then remember it."""
+    turn(m, at)
+    if m.tick:
+        m.time = m.time + 1
+        m.tick = 0
+    place = m.rows[at + LOCATION]
+    k = m.guess[op]
+    if place < m.range_begin[k] or place >= m.range_end[k]:
+        k = range_at(m, place)
+        if k < 0:
+            return 0
+        m.guess[op] = k
+    offset = place - m.range_begin[k]
+    cell = m.range_cell[k] + offset // CELL
+    size = m.rows[at + SIZE]
+    value = m.rows[at + VALUE]
+    byte = offset % CELL
+    done = 0
+    while done < size:
+        part = CELL - byte
+        if part > size - done:
+            part = size - done
+        mask = ((1 << part) - 1) << byte
+        word = (value & LANES_OF) << (8 * byte) & LANES_OF
+        if writes:
+            write(m, at, cell, mask, op, word)
+        else:
+            read(m, at, cell, mask, op)
+        done += part
+        value = value >> 32
+        if done == 8:
+            value = m.rows[at + HIGH]
+        byte = 0
+        cell += 1
+    return 0
+
+
+def range_at(m: ShadowMachine, place: int) -> int:
+    """The range that an address of the host is in, or -1."""
+    low = 0
+    high = m.ranges
+    while low < high:
+        middle = (low + high) // 2
+        if place < m.range_begin[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    if low > 0 and place < m.range_end[low - 1]:
+        return low - 1
+    return -1
+
+
+def read(m: ShadowMachine, at: int, cell: int, mask: int, op: int) -> int:
+    """So many bytes of a cell are read."""
+    base = cell * WORDS_OF_CELL
+    kind = m.class_of[2 * op]
+    writer = m.cells[base]
+    written = m.cells[base + 1]
+    if writer and written >> BYTES & mask:
+        held_against_writer(m, at, writer, written, mask, op, kind, 0, 0)
+    count = written >> COUNT
+    for k in range(count):
+        entry = m.more[cell * WORDS_OF_MORE + 2 * k]
+        if entry >> READ_BYTES & mask and entry >> WROTE:
+            held_against_lanes(m, at, entry, m.more[cell * WORDS_OF_MORE + 2 * k + 1], op, kind, 0)
+    mine = m.warp + 1 | mask << READ_BYTES | op << OP
+    now = 1 << m.lane | m.time << TIME
+    reader = m.cells[base + 2]
+    since = m.cells[base + 3]
+    if joins(m, reader, since, mine, kind):
+        m.cells[base + 2] = mine
+        m.cells[base + 3] = joined(m, since, now)
+        return 0
+    for k in range(count):
+        place = cell * WORDS_OF_MORE + 2 * k
+        if not m.more[place] >> WROTE and joins(m, m.more[place], m.more[place + 1], mine, kind):
+            m.more[place] = mine
+            m.more[place + 1] = joined(m, m.more[place + 1], now)
+            return 0
+    keep(m, cell, mine, now)
+    return 0
+
+
+def joins(m: ShadowMachine, entry: int, since: int, mine: int, kind: int) -> int:
+    """Whether a reader takes the place of an entry: nobody's, its own warp's at the same time, or that of readers who are ordered
+    before it and are of its class."""
+    if entry == 0:
+        return 1
+    if (entry ^ mine) & ~OF_WARP and (m.class_of[2 * (entry >> OP & OPS)] != kind or (entry ^ mine) >> READ_BYTES & 15):
+        return 0
+    if (entry ^ mine) & OF_WARP == 0 and since >> TIME == m.time:
+        return 1
+    return lanes_before(m, (entry & OF_WARP) - 1, since & LANES_OF, since >> TIME)
+
+
+def joined(m: ShadowMachine, since: int, now: int) -> int:
+    """Readers with one more: those of the same time."""
+    if since >> TIME == now >> TIME:
+        return since | now
+    return now
+
+
+def keep(m: ShadowMachine, cell: int, entry: int, since: int) -> int:
+    """Keep an entry beside the others of a cell."""
+    base = cell * WORDS_OF_CELL
+    count = m.cells[base + 1] >> COUNT
+    if count < MOST_MORE:
+        m.cells[base + 1] = m.cells[base + 1] + (1 << COUNT)
+    else:
+        count = MOST_MORE - 1
+    m.more[cell * WORDS_OF_MORE + 2 * count] = entry
+    m.more[cell * WORDS_OF_MORE + 2 * count + 1] = since
+    return 0
+
+
+def write(m: ShadowMachine, at: int, cell: int, mask: int, op: int, word: int) -> int:
+    """So many bytes of a cell are written."""
+    base = cell * WORDS_OF_CELL
+    kind = m.class_of[2 * op + 1]
+    writer = m.cells[base]
+    written = m.cells[base + 1]
+    same = 0
+    if writer and written >> BYTES & mask:
+        if written >> BYTES & 15 == mask and m.values[cell] == word:
+            same = 1
+        held_against_writer(m, at, writer, written, mask, op, kind, 1, same)
+    reader = m.cells[base + 2]
+    if reader >> READ_BYTES & mask:
+        held_against_lanes(m, at, reader, m.cells[base + 3], op, kind, 1)
+    count = written >> COUNT
+    kept = 0
+    for k in range(count):
+        place = cell * WORDS_OF_MORE + 2 * k
+        entry = m.more[place]
+        since = m.more[place + 1]
+        if entry >> READ_BYTES & mask:
+            held_against_lanes(m, at, entry, since, op, kind, 1)
+        if stays(m, entry >> READ_BYTES & 15, mask, kind):
+            m.more[cell * WORDS_OF_MORE + 2 * kept] = entry
+            m.more[cell * WORDS_OF_MORE + 2 * kept + 1] = since
+            kept += 1
+    if reader and not stays(m, reader >> READ_BYTES & 15, mask, kind):
+        m.cells[base + 2] = 0
+        m.cells[base + 3] = 0
+    m.cells[base] = m.thread + 1 | op << OP
+    m.cells[base + 1] = m.time | mask << BYTES | kept << COUNT
+    m.values[cell] = word
+    if writer:
+        weaker = m.is_weak[m.class_of[2 * (writer >> OP) + 1]] and not m.is_weak[kind]
+        if weaker or (written >> BYTES & 15) & ~mask:
+            keep_writer(m, cell, writer, written)
+    return 0
+
+
+def stays(m: ShadowMachine, bytes: int, mask: int, kind: int) -> int:
+    """Whether an entry is still needed when some bytes are written: of others it is, and behind an operation that is not weak."""
+    return bytes & ~mask != 0 or not m.is_weak[kind]
+
+
+def keep_writer(m: ShadowMachine, cell: int, writer: int, written: int) -> int:
+    """Keep the writer of a cell beside the one that takes its place, unless an entry tells of it."""
+    thread = (writer & OF_THREAD) - 1
+    cta = thread // m.threads
+    in_cta = thread - cta * m.threads
+    warp = cta * m.warps_in_cta + in_cta // LANES
+    entry = warp + 1 | (written >> BYTES & 15) << READ_BYTES | writer >> OP << OP | 1 << WROTE
+    since = 1 << in_cta % LANES | (written & TIMES) << TIME
+    for k in range(m.cells[cell * WORDS_OF_CELL + 1] >> COUNT):
+        place = cell * WORDS_OF_MORE + 2 * k
+        if m.more[place] == entry and m.more[place + 1] >> TIME == since >> TIME:
+            m.more[place + 1] = m.more[place + 1] | since
+            return 0
+    keep(m, cell, entry, since)
+    return 0
+
+
+def held_against_writer(
+    m: ShadowMachine, at: int, writer: int, written: int, mask: int, op: int, kind: int, writes: int, same: int
+) -> int:
+    """An access of bytes that another one wrote."""
+    other = (writer & OF_THREAD) - 1
+    by = writer >> OP
+    before = m.class_of[2 * by + 1]
+    time = written & TIMES
+    if m.connected[(before * m.classes + kind) * LEVELS + level(m, other)]:
+        if other == m.thread or thread_before(m, other, time):
+            return 0
+        if m.strong[(before * m.classes + kind) * LEVELS + level(m, other)] and written >> BYTES & 15 == mask:
+            return 0
+    if same and m.is_weak[before] and m.is_weak[kind]:
+        return 0
+    suspect(m, at, op, writes, other, by, time, 1)
+    return 0
+
+
+def held_against_lanes(m: ShadowMachine, at: int, entry: int, since: int, op: int, kind: int, writes: int) -> int:
+    """An access of bytes that lanes of a warp read, or wrote."""
+    by = entry >> OP & OPS
+    wrote = entry >> WROTE
+    before = m.class_of[2 * by + wrote]
+    warp = (entry & OF_WARP) - 1
+    lanes = since & LANES_OF
+    cta = warp // m.warps_in_cta
+    other = cta * m.threads + (warp - cta * m.warps_in_cta) * LANES
+    if m.connected[(before * m.classes + kind) * LEVELS + level(m, other)]:
+        if warp == m.warp:
+            lanes = lanes & ~(1 << m.lane)
+        if lanes == 0 or lanes_before(m, warp, lanes, since >> TIME):
+            return 0
+        if m.strong[(before * m.classes + kind) * LEVELS + level(m, other)]:
+            return 0
+    first = 0
+    while not lanes >> first & 1:
+        first += 1
+    suspect(m, at, op, writes, other + first, by, since >> TIME, wrote)
+    return 0
+
+
+def level(m: ShadowMachine, other: int) -> int:
+    """How near a thread is to the one whose event it is."""
+    if other == m.thread:
+        return SAME_THREAD
+    begin = m.cta * m.threads
+    if begin <= other and other < begin + m.threads:
+        return SAME_CTA
+    if m.cluster > 1 and other // (m.threads * m.cluster) == m.cta // m.cluster:
+        return SAME_CLUSTER
+    return SAME_GRID
+
+
+def thread_before(m: ShadowMachine, other: int, time: int) -> int:
+    """Whether what a thread did at a time is known to be ordered before what is done now."""
+    in_cta = other - m.cta * m.threads
+    if 0 <= in_cta and in_cta < m.threads:
+        if time <= m.cta_times[m.cta]:
+            return 1
+        warp = m.cta * m.warps_in_cta + in_cta // LANES
+        if warp == m.warp:
+            if time <= m.warp_times[warp]:
+                return 1
+            if m.by_lanes and time <= m.lane_times[m.thread * LANES + in_cta % LANES]:
+                return 1
+        if m.by_pairs and time <= m.pair_times[m.warp * m.warps_in_cta + in_cta // LANES]:
+            return 1
+    if m.by_clusters and m.passed[m.thread]:
+        if other // (m.threads * m.cluster) == m.cta // m.cluster:
+            return time <= m.cluster_times[2 * other + (m.passed[m.thread] - 1) % 2]
+    return 0
+
+
+def lanes_before(m: ShadowMachine, warp: int, lanes: int, time: int) -> int:
+    """Likewise of some lanes of a warp."""
+    in_cta = warp - m.cta * m.warps_in_cta
+    if 0 <= in_cta and in_cta < m.warps_in_cta:
+        if time <= m.cta_times[m.cta]:
+            return 1
+        if warp == m.warp and (time <= m.warp_times[warp] or lanes == 1 << m.lane):
+            return 1
+        if m.by_pairs and time <= m.pair_times[m.warp * m.warps_in_cta + in_cta]:
+            return 1
+    if not m.by_lanes and not m.by_clusters:
+        return 0
+    cta = warp // m.warps_in_cta
+    base = cta * m.threads + (warp - cta * m.warps_in_cta) * LANES
+    for k in range(LANES):
+        if lanes >> k & 1 and base + k != m.thread and not thread_before(m, base + k, time):
+            return 0
+    return 1
+
+
+def suspect(m: ShadowMachine, at: int, op: int, writes: int, other: int, by: int, time: int, wrote: int) -> int:
+    """Note a suspect, unless these two instructions have raced often enough."""
+    pair = (op << 24) + by + 1
+    slot = (op * 31 + by) % PAIRS
+    if m.pairs[slot] == pair and m.raced[slot] >= ENOUGH:
+        return 0
+    place = m.suspects * WORDS_OF_SUSPECT
+    m.suspected[place] = m.rows[at + LOCATION]
+    m.suspected[place + 1] = m.thread
+    m.suspected[place + 2] = op
+    m.suspected[place + 3] = writes
+    m.suspected[place + 4] = other
+    m.suspected[place + 5] = by
+    m.suspected[place + 6] = time
+    m.suspected[place + 7] = wrote
+    m.suspects = m.suspects + 1
+    return 0
+
+
+#: what an engine compiles
+FUNCTIONS = (
+    look, look_at, meets, warp_meets, turn, access, range_at, read, joins, joined, keep, write, stays, keep_writer, held_against_writer,
+    held_against_lanes, level, thread_before, lanes_before, suspect,
+)  # fmt: skip
+
+#: the machine's numbers, and its arrays
+NUMBERS = tuple(name for name, type in ShadowMachine.__annotations__.items() if type == "int")
+ARRAYS = tuple(name for name, type in ShadowMachine.__annotations__.items() if type == "Column")
