@@ -35,6 +35,7 @@ from ptxspec.terms.profiles import Profile
 if TYPE_CHECKING:
     from ptxspec.machine.launch import Launches
     from ptxspec.machine.observing import Observer
+    from ptxspec.machine.racing.checker import CellPool
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -202,7 +203,7 @@ class LaunchPlan:
         if collector is not None and RACE in settings.observed.checks:
             from ptxspec.machine.racing.checker import RaceChecker  # with pages that few launches need
 
-            receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector))
+            receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector, self._cells()))
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
             return self._share(host) if program.flow.blocks else 0
@@ -211,6 +212,14 @@ class LaunchPlan:
         except LaunchError as error:
             error.schedule = schedule.reported
             raise
+
+    def _cells(self) -> CellPool:
+        """What the launches of the module keep for checks for races."""
+        from ptxspec.machine.racing.checker import CellPool
+
+        if self._launches.cells is None:
+            self._launches.cells = CellPool()
+        return self._launches.cells
 
     def _share(self, host: Host) -> int:
         """Let workers run the grid; how many steps that took."""

@@ -24,8 +24,12 @@ from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
-from ptxspec.machine.racing.logs import THREAD, WARP, Known
+from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
 from ptxspec.machine.racing.words import reason
+
+
+#: cells that are kept from launch to launch, at most
+_MOST_KEPT = 1 << 22
 
 
 class Shadow(Protocol):
@@ -79,6 +83,25 @@ class ExactShadow:
         return shadow.look_at(self._machine, number)
 
 
+class CellPool:
+    """The cells of a module's launches, one after the other."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, np.ndarray] = {}
+
+    def cells(self, count: int) -> dict[str, np.ndarray]:
+        """So many cells of which nothing is remembered, and what belongs to them. They may be those of the last launch, if these are
+        few: memory that is touched for the first time costs more than to clear it."""
+        lengths = {"cells": count * shadow.WORDS_OF_CELL, "more": count * shadow.WORDS_OF_MORE, "values": count}
+        if self._kept and len(self._kept["values"]) >= count:
+            arrays = {name: self._kept[name][:length] for name, length in lengths.items()}
+            arrays["cells"].fill(0)
+            return arrays
+        arrays = {name: untouched(8 * max(1, length)).view(np.int64) for name, length in lengths.items()}
+        self._kept = arrays if count <= _MOST_KEPT else {}
+        return arrays
+
+
 class _Location(NamedTuple):
     """An address of the host as a program sees it: the state space, the address, and what part of the space it is in."""
 
@@ -98,10 +121,11 @@ class RaceChecker:
         memory: LaunchMemory,
         unit: ImageUnit,
         collector: FindingCollector,
+        pool: CellPool,
     ):
         """Raises LaunchError if there is no room for what is remembered of memory."""
         self.checked, self.program, self.extents = checked, program, extents
-        self.memory, self.unit, self.collector = memory, unit, collector
+        self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
         kernel = program.kernel
         self.classes = OperationClasses(kernel, extents.threads)
         self.warps = contracts.warps.warps_of(extents.threads)
@@ -125,19 +149,20 @@ class RaceChecker:
         by_clusters = threads if shadow.CLUSTER_WAIT in roles else 0
         by_pairs = warps * self.warps if roles & {shadow.COUNTED, shadow.COUNTED_ARRIVAL} else 0
         lengths = {
-            "guess": len(self.program.kernel.code), "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
+            "guess": len(self.program.kernel.code), "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
             "lane_times": by_lanes, "cluster_times": 2 * by_clusters, "passed": by_clusters, "arrived": by_clusters,
             "pairs": shadow.PAIRS, "raced": shadow.PAIRS, "suspected": shadow.MOST_SUSPECTS * shadow.WORDS_OF_SUSPECT,
             "rows": 0, "range_begin": 0, "range_end": 0, "range_cell": 0,
         }  # fmt: skip
         cells = self._count_cells()
-        lengths |= {"cells": cells * shadow.WORDS_OF_CELL, "more": cells * shadow.WORDS_OF_MORE, "values": cells}
         try:
-            arrays = {name: untouched(8 * max(1, length)).view(np.int64) for name, length in lengths.items()}
+            arrays = self._pool.cells(cells)
+            arrays |= {name: untouched(8 * max(1, length)).view(np.int64) for name, length in lengths.items()}
         except (MemoryError, OSError) as error:
             raise LaunchError(
                 "memory limit", f"there is no room to remember who accessed {cells * shadow.CELL:,} bytes: {error}"
             ) from None
+        arrays["clocks"][:] = 1
         arrays |= {name: np.array(words or [0], np.int64) for name, words in classes.tables.items()}
         if engine == "native":
             from ptxspec.machine.native.shadow import NativeShadow  # LLVM, which the exact engine does without
@@ -146,7 +171,7 @@ class RaceChecker:
         else:
             made = ExactShadow(arrays)
         numbers = {
-            "time": 1, "threads": extents.threads, "warps_in_cta": self.warps, "cluster": extents.cluster_size,
+            "merges": int(not classes.synchronizes), "threads": extents.threads, "warps_in_cta": self.warps, "cluster": extents.cluster_size,
             "classes": len(classes.all), "thread": -1, "first": -1,
         }  # fmt: skip
         for name, value in numbers.items():
@@ -167,6 +192,9 @@ class RaceChecker:
     def _begin_batch(self, first: int) -> None:
         """The CTAs from this one on begin: the memory of CTAs is anew."""
         ranges, made = self._shared(), self._shadow
+        made.set("first", first)
+        if ranges == self._ranges and not any(r.apart for r in ranges):
+            return
         # what CTAs have anew lies first among the cells, where the batch before had it
         cell, cells = 0, {}
         for r in sorted(ranges, key=lambda r: not r.apart):
@@ -180,8 +208,6 @@ class RaceChecker:
         made.lay("range_cell", np.array([cells[r] for r in ranges] or [0], np.int64))
         made.array("guess")[:] = 0
         made.set("ranges", len(ranges))
-        made.set("first", first)
-        made.set("tick", 1)
 
     def _location(self, place: int) -> _Location:
         """Where an address of the host is."""
@@ -220,7 +246,7 @@ class RaceChecker:
             case EventKind.WRITE:
                 self._shadow.look_at(at)
                 if self.knowledge.write(thread, self._class(op), event["location"], self._own(thread)):
-                    self._shadow.set("tick", 1)
+                    self._advance(self.knowledge.cta_of(thread))
             case EventKind.FENCE:
                 self._fence(thread, op)
             case EventKind.ARRIVE:
@@ -235,6 +261,10 @@ class RaceChecker:
                 raise AssertionError(f"an event of the kind {kind.name} is told to the check for races")
         self._judge_all()
 
+    def _advance(self, cta: int) -> None:
+        """The clock of a CTA advances."""
+        self._shadow.array("clocks")[cta] += 1
+
     def _class(self, op: int) -> int:
         """The class of what an instruction does to memory."""
         return max(self.classes.reads[op], self.classes.writes[op])
@@ -246,7 +276,7 @@ class RaceChecker:
         """What a thread did, and knows by the barriers that shadow.py looks at."""
         made, warp = self._shadow, self.knowledge.warp_of(thread)
         cta = self.knowledge.cta_of(thread)
-        known: Known = {(THREAD, thread): made.get("time"), (2, cta): int(made.array("cta_times")[cta])}
+        known: Known = {(THREAD, thread): int(made.array("clocks")[cta]), (CTA, cta): int(made.array("cta_times")[cta])}
         known[WARP, warp] = int(made.array("warp_times")[warp])
         if made.get("by_lanes"):
             lanes = made.array("lane_times")[thread * shadow.LANES : (thread + 1) * shadow.LANES]
@@ -263,30 +293,31 @@ class RaceChecker:
         return {unit: time for unit, time in known.items() if time}
 
     def _fence(self, thread: int, op: int) -> None:
-        number, made = self.classes.fences[op], self._shadow
+        number, made, cta = self.classes.fences[op], self._shadow, self.knowledge.cta_of(thread)
         if number == NO_CLASS:
             return
         if self.classes.all[number].proxies:
-            self._proxy_fences[self.knowledge.cta_of(thread)][number] = made.get("time")
+            self._proxy_fences[cta][number] = int(made.array("clocks")[cta])
         else:
             self.knowledge.fence(thread, number, self._own(thread))
             self._learned()
-        made.set("tick", 1)
+        self._advance(cta)
 
     def _complete(self, thread: int, op: int, number: int) -> None:
         """A barrier of a CTA is complete."""
         made, cta = self._shadow, self.knowledge.cta_of(thread)
-        made.set("tick", 1)
+        clock = int(made.array("clocks")[cta])
+        self._advance(cta)
         if op >= len(self.classes.roles) or self.classes.roles[op] == shadow.WHOLE_CTA:
-            made.array("cta_times")[cta] = made.get("time")
+            made.array("cta_times")[cta] = clock
             self.knowledge.cta_meets(cta)
             return
         arrived = self._arrived.pop((cta, number), {})
-        self._some_meet(cta, list(arrived), [t for t, waits in arrived.items() if waits])
+        self._some_meet(cta, clock, list(arrived), [t for t, waits in arrived.items() if waits])
 
-    def _some_meet(self, cta: int, arrived: list[int], waiting: list[int]) -> None:
+    def _some_meet(self, cta: int, time: int, arrived: list[int], waiting: list[int]) -> None:
         """Some threads of a CTA have met: whole warps know of whole warps by a table, other threads by what each knows."""
-        made, knowledge, time = self._shadow, self.knowledge, self._shadow.get("time")
+        made, knowledge = self._shadow, self.knowledge
         whole, rest = self._whole_warps(arrived)
         waits, single = self._whole_warps(waiting)
         extra: Known = {(THREAD, t): time for t in rest}
@@ -359,9 +390,10 @@ class RaceChecker:
 
     def _fenced(self, before: int, kind: int, s: Suspect) -> bool:
         """Whether a proxy fence that is about the two accesses was executed between them, by a CTA of either."""
-        for thread, of_class in ((s.other, before), (s.thread, kind)):
-            for fence, time in self._proxy_fences[self.knowledge.cta_of(thread)].items():
-                if time >= s.time and self.classes.links(fence, of_class):
+        ctas = self.knowledge.cta_of(s.other), self.knowledge.cta_of(s.thread)
+        for cta, of_class in zip(ctas, (before, kind), strict=True):
+            for fence, time in self._proxy_fences[cta].items():
+                if (time >= s.time or cta != ctas[0]) and self.classes.links(fence, of_class):
                     return True
         return False
 

@@ -108,6 +108,7 @@ class OperationClasses:
         weak = [int(not contracts.operations.is_strong(one.operation())) for one in self.all]
         return {
             "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
+            "quick": [int(self._is_quick(i)) for i in range(len(self.reads))],
             "strong": self._strong.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
         }  # fmt: skip
 
@@ -130,6 +131,13 @@ class OperationClasses:
         """Whether the host looks at the accesses of an instruction."""
         number = max(self.reads[i], self.writes[i])
         return number >= 0 and self.synchronizes and contracts.operations.is_strong(self.all[number].operation())
+
+    def _is_quick(self, i: int) -> bool:
+        """Whether the accesses of an instruction are weak ones of four bytes, in a kernel without proxies."""
+        numbers = {self.reads[i], self.writes[i]} - {NO_CLASS}
+        if not self._connected.all() or len(numbers) != 1 or (number := numbers.pop()) < 0:
+            return False
+        return self.all[number].size == shadow.CELL and not contracts.operations.is_strong(self.all[number].operation())
 
     def strong(self, first: int, second: int, level: int) -> bool:
         """Whether operations of two classes are morally strong, if they overlap completely."""

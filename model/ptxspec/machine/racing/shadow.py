@@ -1,14 +1,14 @@
 """What is remembered of each four bytes that threads share, and how an access is held against it.
 
 Like the driver, this is written in the part of Python that native/compiling.py compiles: the exact engine runs it as it stands.
-Times are those of the launch: a number that grows when threads synchronize. What was done at a time up to `cta_times[cta]` by
-threads of a CTA is ordered before what any of them does now; likewise for warps, for pairs of warps, for lanes and for clusters. Orders
-that come about by releases and acquires are known to the host alone (knowledge.py): accesses that are not ordered here are
-suspects, about which it decides.
+Each CTA has a clock, which advances when its threads synchronize. What threads of a CTA did at a time up to `cta_times[cta]` is
+ordered before what any of them does now; likewise for warps, for pairs of warps, for lanes and for clusters. Orders that come about by
+releases and acquires are known to the host alone (knowledge.py): accesses that are not ordered here are suspects, about
+which it decides.
 
-A cell has, of the last write, the thread, the instruction, the time and the bytes; and of one instruction that read it, the same with
-a warp and lanes in place of the thread. Up to three more readers, and writers of other bytes, are in `more`. If there are more
-of them, the last one makes room.
+A cell has, of the last write, the thread, the instruction, the time and the bytes; and of the instruction that read it last, an entry: a
+warp with lanes, or a CTA with warps. Up to three more entries, of readers and of writers of other bytes, are in `more`. If there
+are more of them, the last one makes room.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ ROW = len(WORDS)
 KIND, FIRST, INSTRUCTION, THREAD, LOCATION, SIZE, VALUE, HIGH = (WORDS.index(w) for w in WORDS[:8])
 READ, WRITE, ARRIVE = int(EventKind.READ), int(EventKind.WRITE), int(EventKind.ARRIVE)
 COMPLETE, RELEASE, NO_OP = int(EventKind.COMPLETE), int(EventKind.RELEASE), NO_INSTRUCTION
-#: a cell's words: who wrote and by which instruction; when, which bytes, and how many entries there are in `more`; who read
-#: and which bytes; when, and which lanes of the warp. Of an entry in `more`, the last two, and whether it is a writer's
+#: words of a cell: the writer; when, which bytes, and how many entries there are in `more`; the entry of readers, and since when
 WORDS_OF_CELL, MOST_MORE, WORDS_OF_MORE = 4, 3, 6
-#: the fields of these words: numbers of threads and warps are one more than they are, 0 stands for nobody
-OF_THREAD, OP, TIMES, BYTES, COUNT = (1 << 40) - 1, 40, (1 << 31) - 1, 32, 40
-OF_WARP, READ_BYTES, TIME, LANES_OF = (1 << 36) - 1, 36, 32, (1 << 32) - 1
-OPS, WROTE = (1 << 22) - 1, 62
-LANES, CELL = 32, 4
+#: the writer is a thread, one more than its number, and behind it the instruction; then the time, the bytes, and the count
+OF_THREAD, WRITER_OP, TIMES, BYTES, COUNT = (1 << 40) - 1, 40, (1 << 31) - 1, 32, 40
+#: an entry is a warp or a CTA, one more than its number, which bytes, the instruction, whether it is of a CTA, whether they wrote,
+#: and of a CTA the first thread; then the lanes or the warps, and the time
+UNIT, ENTRY_BYTES, ENTRY_OP, OPS, OF_CTA, WROTE, MEMBER = (1 << 28) - 1, 28, 32, (1 << 18) - 1, 50, 51, 52
+ALIKE, MARKS, TIME = (1 << 52) - 1, (1 << 32) - 1, 32
+LANES, CELL, ALL = 32, 4, 15
 #: what an instruction has to do with synchronization: nothing; it is a barrier of all threads of the CTA; one of so many threads,
-#: where it waits, or only arrives; an arrival at that of the cluster, one that tells nobody, and a wait there; one of a warp's lanes
+#: where it waits, or only arrives; an arrival at that of the cluster, one that tells nobody, and a wait there; one of lanes
 NOTHING, WHOLE_CTA, COUNTED, COUNTED_ARRIVAL, CLUSTER_ARRIVAL, RELAXED_ARRIVAL, CLUSTER_WAIT, WARP = range(8)
 #: how near threads are to one another: one thread, of one CTA, of one cluster, of one grid
 SAME_THREAD, SAME_CTA, SAME_CLUSTER, SAME_GRID = range(4)
@@ -48,10 +49,6 @@ class ShadowMachine(Protocol):
     """What the functions below work on."""
 
     # numbers
-    time: int
-    """the time now"""
-    tick: int
-    """whether the time advances before the next access"""
     threads: int
     warps_in_cta: int
     cluster: int
@@ -61,6 +58,8 @@ class ShadowMachine(Protocol):
     classes: int
     first: int
     """the first CTA of the batch, of which the cells of shared memory are"""
+    merges: int
+    """whether readers of several warps become one entry: where nobody acquires, it does not matter who they were"""
     knows: int
     """whether the host knows of orders that are not known here"""
     by_pairs: int
@@ -73,7 +72,8 @@ class ShadowMachine(Protocol):
     cta: int
     warp: int
     lane: int
-    """whose event was the last"""
+    clock: int
+    """whose event was the last, and the clock of its CTA"""
     # arrays
     rows: Column
     """the events"""
@@ -87,7 +87,9 @@ class ShadowMachine(Protocol):
     """of each instruction's reads and writes, which class of operations they are of"""
     role: Column
     asks_host: Column
-    """of each instruction, its part in synchronization, and whether the host looks at its accesses, too"""
+    quick: Column
+    """of each instruction, its part in synchronization, whether the host looks at its accesses, too, and whether these are weak
+    ones of four bytes, in a kernel without proxies"""
     strong: Column
     """of two classes and a level, whether the operations are morally strong, if they overlap completely"""
     connected: Column
@@ -97,15 +99,15 @@ class ShadowMachine(Protocol):
     more: Column
     values: Column
     """of each cell, its words, the other entries, and what was written last"""
+    clocks: Column
     cta_times: Column
     warp_times: Column
     pair_times: Column
     lane_times: Column
     cluster_times: Column
     passed: Column
-    """of each thread, how often it has passed the barrier of its cluster"""
     arrived: Column
-    """of each thread, how often it has arrived there"""
+    """of each thread, how often it has passed the barrier of its cluster, and arrived there"""
     pairs: Column
     raced: Column
     """the pairs of instructions that raced, one more than their numbers are, and how often"""
@@ -114,22 +116,88 @@ class ShadowMachine(Protocol):
 
 def look(m: ShadowMachine, begin: int, count: int) -> int:
     """Look at events from `begin` on: the number of the first at which the host must look, or `count`."""
+    resident = -1
+    ordered = 0
+    clock = 0
+    first = m.first
+    low = 0
+    high = 0
+    mine = 0
+    lane = 0
+    warp = 0
+    team = 0
+    member = 0
     for i in range(begin, count):
         at = i * ROW
         kind = m.rows[at + KIND]
         op = m.rows[at + INSTRUCTION]
-        if m.rows[at + FIRST] != m.first or m.suspects > MOST_SUSPECTS - RESERVED:
+        if m.rows[at + FIRST] != first or m.suspects > MOST_SUSPECTS - RESERVED:
             return i
-        if kind == READ or kind == WRITE:
-            if m.asks_host[op]:
+        if kind > WRITE:
+            resident = -1
+            if kind == ARRIVE or kind == COMPLETE or kind == RELEASE:
+                if meets(m, at, kind, op):
+                    return i
+            else:
                 return i
-            look_at(m, i)
-        elif kind == ARRIVE or kind == COMPLETE or kind == RELEASE:
-            if meets(m, at, kind, op):
-                return i
+        elif m.asks_host[op]:
+            return i
         else:
-            return i
+            if m.rows[at + THREAD] != resident:
+                resident = m.rows[at + THREAD]
+                turn(m, at)
+                ordered = m.cta_times[m.cta]
+                clock = m.clock
+                low = m.cta * m.threads
+                high = low + m.threads
+                mine = m.warp + 1 | ALL << ENTRY_BYTES
+                lane = 1 << m.lane
+                warp = 1 << m.warp - m.cta * m.warps_in_cta
+                team = m.cta + 1 | ALL << ENTRY_BYTES | 1 << OF_CTA
+                member = m.thread + 1
+            done = 0
+            if m.quick[op]:  # what most accesses are, without a call
+                k = m.guess[op]
+                place = m.rows[at + LOCATION] - m.range_begin[k]
+                if 0 <= place and place < m.range_end[k] - m.range_begin[k]:
+                    cell = m.range_cell[k] + place // CELL
+                    base = cell * WORDS_OF_CELL
+                    writer = m.cells[base] & OF_THREAD
+                    written = m.cells[base + 1]
+                    entry = m.cells[base + 2]
+                    since = m.cells[base + 3]
+                    if not writer or writer == member or (written & TIMES <= ordered and low < writer and writer <= high):
+                        if kind == READ:
+                            if (entry ^ (mine | op << ENTRY_OP)) & ALIKE == 0 and since >> TIME == clock:
+                                m.cells[base + 3] = since | lane
+                                done = 1
+                            elif (entry ^ (team | op << ENTRY_OP)) & ALIKE == 0 and since >> TIME == clock:
+                                m.cells[base + 3] = since | warp
+                                done = 1
+                            elif entry == 0:
+                                m.cells[base + 2] = mine | op << ENTRY_OP
+                                m.cells[base + 3] = lane | clock << TIME
+                                done = 1
+                        elif written >> COUNT == 0:
+                            alone = entry == 0 or (entry & UNIT == mine & UNIT and since & MARKS == lane and not entry >> OF_CTA)
+                            if alone or (since >> TIME <= ordered and of_cta(m, entry)):
+                                m.cells[base] = member | op << WRITER_OP
+                                m.cells[base + 1] = clock | ALL << BYTES
+                                m.cells[base + 2] = 0
+                                m.cells[base + 3] = 0
+                                m.values[cell] = m.rows[at + VALUE] & MARKS
+                                done = 1
+            if not done:
+                look_at(m, i)
     return count
+
+
+def of_cta(m: ShadowMachine, entry: int) -> int:
+    """Whether an entry is of threads of the CTA whose turn it is."""
+    unit = (entry & UNIT) - 1
+    if entry >> OF_CTA & 1:
+        return unit == m.cta
+    return m.cta * m.warps_in_cta <= unit and unit < (m.cta + 1) * m.warps_in_cta
 
 
 def look_at(m: ShadowMachine, i: int) -> int:
@@ -157,8 +225,8 @@ def meets(m: ShadowMachine, at: int, kind: int, op: int) -> int:
             return 0
         if m.knows:
             return 1
-        m.cta_times[m.cta] = m.time
-        m.tick = 1
+        m.cta_times[m.cta] = m.clock
+        advance(m)
         return 0
     if role == COUNTED or role == COUNTED_ARRIVAL:
         return kind != RELEASE
@@ -168,13 +236,13 @@ def meets(m: ShadowMachine, at: int, kind: int, op: int) -> int:
         warp_meets(m, m.rows[at + VALUE])
         return m.knows
     if kind == ARRIVE:
-        m.tick = 1
         m.by_clusters = 1
         place = 2 * m.thread + m.arrived[m.thread] % 2
         m.cluster_times[place] = 0
         if role == CLUSTER_ARRIVAL:
-            m.cluster_times[place] = m.time
+            m.cluster_times[place] = m.clock
         m.arrived[m.thread] = m.arrived[m.thread] + 1
+        advance(m)
         return m.knows
     if kind == RELEASE:
         m.passed[m.thread] = m.passed[m.thread] + 1
@@ -182,16 +250,23 @@ def meets(m: ShadowMachine, at: int, kind: int, op: int) -> int:
     return 0
 
 
+def advance(m: ShadowMachine) -> int:
+    """The clock of the CTA advances: what its threads do from now on is not what was ordered before."""
+    m.clock = m.clock + 1
+    m.clocks[m.cta] = m.clock
+    return 0
+
+
 def warp_meets(m: ShadowMachine, mask: int) -> int:
     """A lane goes on with the others of a mask."""
-    m.tick = 1
     begin = (m.warp - m.cta * m.warps_in_cta) * LANES
     there = m.threads - begin
     if there > LANES:
         there = LANES
     everyone = (1 << there) - 1
     if mask & everyone == everyone:
-        m.warp_times[m.warp] = m.time
+        m.warp_times[m.warp] = m.clock
+        advance(m)
         return 0
     m.by_lanes = 1
     base = m.cta * m.threads + begin
@@ -201,12 +276,13 @@ def warp_meets(m: ShadowMachine, mask: int) -> int:
                 known = m.lane_times[(base + k) * LANES + j]
                 if known > m.lane_times[m.thread * LANES + j]:
                     m.lane_times[m.thread * LANES + j] = known
-            m.lane_times[m.thread * LANES + k] = m.time
+            m.lane_times[m.thread * LANES + k] = m.clock
+    advance(m)
     return 0
 
 
 def turn(m: ShadowMachine, at: int) -> int:
-    """An event is of another thread than the last one."""
+    """The event is of this thread."""
     thread = m.rows[at + THREAD] + m.rows[at + FIRST] * m.threads
     if thread != m.thread:
         m.thread = thread
@@ -214,15 +290,13 @@ def turn(m: ShadowMachine, at: int) -> int:
         in_cta = thread - m.cta * m.threads
         m.warp = m.cta * m.warps_in_cta + in_cta // LANES
         m.lane = in_cta % LANES
+    m.clock = m.clocks[m.cta]
     return 0
 
 
 def access(m: ShadowMachine, at: int, op: int, writes: int) -> int:
     """An access is held against what the cells remember, which then remember it."""
     turn(m, at)
-    if m.tick:
-        m.time = m.time + 1
-        m.tick = 0
     place = m.rows[at + LOCATION]
     k = m.guess[op]
     if place < m.range_begin[k] or place >= m.range_end[k]:
@@ -241,7 +315,7 @@ def access(m: ShadowMachine, at: int, op: int, writes: int) -> int:
         if part > size - done:
             part = size - done
         mask = ((1 << part) - 1) << byte
-        word = (value & LANES_OF) << (8 * byte) & LANES_OF
+        word = (value & MARKS) << (8 * byte) & MARKS
         if writes:
             write(m, at, cell, mask, op, word)
         else:
@@ -281,43 +355,68 @@ def read(m: ShadowMachine, at: int, cell: int, mask: int, op: int) -> int:
     count = written >> COUNT
     for k in range(count):
         entry = m.more[cell * WORDS_OF_MORE + 2 * k]
-        if entry >> READ_BYTES & mask and entry >> WROTE:
-            held_against_lanes(m, at, entry, m.more[cell * WORDS_OF_MORE + 2 * k + 1], op, kind, 0)
-    mine = m.warp + 1 | mask << READ_BYTES | op << OP
-    now = 1 << m.lane | m.time << TIME
-    reader = m.cells[base + 2]
+        if entry >> ENTRY_BYTES & mask and entry >> WROTE & 1:
+            held_against_entry(m, at, entry, m.more[cell * WORDS_OF_MORE + 2 * k + 1], op, kind, 0)
+    mine = m.warp + 1 | mask << ENTRY_BYTES | op << ENTRY_OP
+    entry = m.cells[base + 2]
     since = m.cells[base + 3]
-    if joins(m, reader, since, mine, kind):
-        m.cells[base + 2] = mine
-        m.cells[base + 3] = joined(m, since, now)
+    if joins(m, entry, since, mine, kind):
+        m.cells[base + 2] = joined(m, entry, since, mine)
+        m.cells[base + 3] = joined_since(m, entry, since, mine)
         return 0
     for k in range(count):
         place = cell * WORDS_OF_MORE + 2 * k
-        if not m.more[place] >> WROTE and joins(m, m.more[place], m.more[place + 1], mine, kind):
-            m.more[place] = mine
-            m.more[place + 1] = joined(m, m.more[place + 1], now)
+        entry = m.more[place]
+        since = m.more[place + 1]
+        if not entry >> WROTE & 1 and joins(m, entry, since, mine, kind):
+            m.more[place] = joined(m, entry, since, mine)
+            m.more[place + 1] = joined_since(m, entry, since, mine)
             return 0
-    keep(m, cell, mine, now)
+    keep(m, cell, mine, 1 << m.lane | m.clock << TIME)
     return 0
 
 
 def joins(m: ShadowMachine, entry: int, since: int, mine: int, kind: int) -> int:
-    """Whether a reader takes the place of an entry: nobody's, its own warp's at the same time, or that of readers who are ordered
-    before it and are of its class."""
+    """Whether a reader takes the place of an entry: nobody's, its own CTA's at the same time, or that of readers who are ordered
+    before it; of its class, and of the same bytes."""
     if entry == 0:
         return 1
-    if (entry ^ mine) & ~OF_WARP and (m.class_of[2 * (entry >> OP & OPS)] != kind or (entry ^ mine) >> READ_BYTES & 15):
+    if (entry ^ mine) >> ENTRY_BYTES & ALL or m.class_of[2 * (entry >> ENTRY_OP & OPS)] != kind:
         return 0
-    if (entry ^ mine) & OF_WARP == 0 and since >> TIME == m.time:
+    if since >> TIME == m.clock and of_cta(m, entry) and (m.merges or entry & UNIT == mine & UNIT):
         return 1
-    return lanes_before(m, (entry & OF_WARP) - 1, since & LANES_OF, since >> TIME)
+    return entry_before(m, entry, since)
 
 
-def joined(m: ShadowMachine, since: int, now: int) -> int:
-    """Readers with one more: those of the same time."""
-    if since >> TIME == now >> TIME:
-        return since | now
-    return now
+def joined(m: ShadowMachine, entry: int, since: int, mine: int) -> int:
+    """The entry of readers with one more."""
+    if entry == 0 or since >> TIME != m.clock or not of_cta(m, entry) or not (m.merges or entry & UNIT == mine & UNIT):
+        return mine
+    if entry >> OF_CTA & 1 or entry & UNIT == mine & UNIT:
+        return entry
+    warp = (entry & UNIT) - 1 - m.cta * m.warps_in_cta
+    member = warp * LANES + lowest(m, since & MARKS)
+    return m.cta + 1 | entry & ALIKE & ~UNIT | 1 << OF_CTA | member << MEMBER
+
+
+def joined_since(m: ShadowMachine, entry: int, since: int, mine: int) -> int:
+    """Its second word."""
+    if entry == 0 or since >> TIME != m.clock or not of_cta(m, entry) or not (m.merges or entry & UNIT == mine & UNIT):
+        return 1 << m.lane | m.clock << TIME
+    warp = m.warp - m.cta * m.warps_in_cta
+    if entry >> OF_CTA & 1:
+        return since | 1 << warp
+    if entry & UNIT == mine & UNIT:
+        return since | 1 << m.lane
+    return 1 << (entry & UNIT) - 1 - m.cta * m.warps_in_cta | 1 << warp | m.clock << TIME
+
+
+def lowest(m: ShadowMachine, marks: int) -> int:
+    """The place of the lowest 1."""
+    place = 0
+    while not marks >> place & 1:
+        place += 1
+    return place
 
 
 def keep(m: ShadowMachine, cell: int, entry: int, since: int) -> int:
@@ -341,33 +440,33 @@ def write(m: ShadowMachine, at: int, cell: int, mask: int, op: int, word: int) -
     written = m.cells[base + 1]
     same = 0
     if writer and written >> BYTES & mask:
-        if written >> BYTES & 15 == mask and m.values[cell] == word:
+        if written >> BYTES & ALL == mask and m.values[cell] == word:
             same = 1
         held_against_writer(m, at, writer, written, mask, op, kind, 1, same)
     reader = m.cells[base + 2]
-    if reader >> READ_BYTES & mask:
-        held_against_lanes(m, at, reader, m.cells[base + 3], op, kind, 1)
-    count = written >> COUNT
+    if reader >> ENTRY_BYTES & mask:
+        held_against_entry(m, at, reader, m.cells[base + 3], op, kind, 1)
+    count = written >> COUNT & MOST_MORE
     kept = 0
     for k in range(count):
         place = cell * WORDS_OF_MORE + 2 * k
         entry = m.more[place]
         since = m.more[place + 1]
-        if entry >> READ_BYTES & mask:
-            held_against_lanes(m, at, entry, since, op, kind, 1)
-        if stays(m, entry >> READ_BYTES & 15, mask, kind):
+        if entry >> ENTRY_BYTES & mask:
+            held_against_entry(m, at, entry, since, op, kind, 1)
+        if stays(m, entry >> ENTRY_BYTES & ALL, mask, kind):
             m.more[cell * WORDS_OF_MORE + 2 * kept] = entry
             m.more[cell * WORDS_OF_MORE + 2 * kept + 1] = since
             kept += 1
-    if reader and not stays(m, reader >> READ_BYTES & 15, mask, kind):
+    if reader and not stays(m, reader >> ENTRY_BYTES & ALL, mask, kind):
         m.cells[base + 2] = 0
         m.cells[base + 3] = 0
-    m.cells[base] = m.thread + 1 | op << OP
-    m.cells[base + 1] = m.time | mask << BYTES | kept << COUNT
+    m.cells[base] = m.thread + 1 | op << WRITER_OP
+    m.cells[base + 1] = m.clock | mask << BYTES | kept << COUNT
     m.values[cell] = word
     if writer:
-        weaker = m.is_weak[m.class_of[2 * (writer >> OP) + 1]] and not m.is_weak[kind]
-        if weaker or (written >> BYTES & 15) & ~mask:
+        weaker = m.is_weak[m.class_of[2 * (writer >> WRITER_OP) + 1]] and not m.is_weak[kind]
+        if weaker or (written >> BYTES & ALL) & ~mask:
             keep_writer(m, cell, writer, written)
     return 0
 
@@ -383,7 +482,7 @@ def keep_writer(m: ShadowMachine, cell: int, writer: int, written: int) -> int:
     cta = thread // m.threads
     in_cta = thread - cta * m.threads
     warp = cta * m.warps_in_cta + in_cta // LANES
-    entry = warp + 1 | (written >> BYTES & 15) << READ_BYTES | writer >> OP << OP | 1 << WROTE
+    entry = warp + 1 | (written >> BYTES & ALL) << ENTRY_BYTES | writer >> WRITER_OP << ENTRY_OP | 1 << WROTE
     since = 1 << in_cta % LANES | (written & TIMES) << TIME
     for k in range(m.cells[cell * WORDS_OF_CELL + 1] >> COUNT):
         place = cell * WORDS_OF_MORE + 2 * k
@@ -399,13 +498,14 @@ def held_against_writer(
 ) -> int:
     """An access of bytes that another one wrote."""
     other = (writer & OF_THREAD) - 1
-    by = writer >> OP
+    by = writer >> WRITER_OP
     before = m.class_of[2 * by + 1]
     time = written & TIMES
-    if m.connected[(before * m.classes + kind) * LEVELS + level(m, other)]:
+    near = (before * m.classes + kind) * LEVELS + level(m, other)
+    if m.connected[near]:
         if other == m.thread or thread_before(m, other, time):
             return 0
-        if m.strong[(before * m.classes + kind) * LEVELS + level(m, other)] and written >> BYTES & 15 == mask:
+        if m.strong[near] and written >> BYTES & ALL == mask:
             return 0
     if same and m.is_weak[before] and m.is_weak[kind]:
         return 0
@@ -413,27 +513,33 @@ def held_against_writer(
     return 0
 
 
-def held_against_lanes(m: ShadowMachine, at: int, entry: int, since: int, op: int, kind: int, writes: int) -> int:
-    """An access of bytes that lanes of a warp read, or wrote."""
-    by = entry >> OP & OPS
-    wrote = entry >> WROTE
+def held_against_entry(m: ShadowMachine, at: int, entry: int, since: int, op: int, kind: int, writes: int) -> int:
+    """An access of bytes that those of an entry read, or wrote."""
+    by = entry >> ENTRY_OP & OPS
+    wrote = entry >> WROTE & 1
     before = m.class_of[2 * by + wrote]
-    warp = (entry & OF_WARP) - 1
-    lanes = since & LANES_OF
-    cta = warp // m.warps_in_cta
-    other = cta * m.threads + (warp - cta * m.warps_in_cta) * LANES
-    if m.connected[(before * m.classes + kind) * LEVELS + level(m, other)]:
-        if warp == m.warp:
-            lanes = lanes & ~(1 << m.lane)
-        if lanes == 0 or lanes_before(m, warp, lanes, since >> TIME):
-            return 0
-        if m.strong[(before * m.classes + kind) * LEVELS + level(m, other)]:
-            return 0
-    first = 0
-    while not lanes >> first & 1:
-        first += 1
-    suspect(m, at, op, writes, other + first, by, since >> TIME, wrote)
+    other = member_of(m, entry, since)
+    near = (before * m.classes + kind) * LEVELS + level(m, other)
+    if m.connected[near] and (entry_before(m, entry, since) or m.strong[near]):
+        return 0
+    suspect(m, at, op, writes, other, by, since >> TIME, wrote)
     return 0
+
+
+def member_of(m: ShadowMachine, entry: int, since: int) -> int:
+    """A thread of an entry, another one than that whose event it is, if there is one."""
+    unit = (entry & UNIT) - 1
+    marks = since & MARKS
+    if entry >> OF_CTA & 1:
+        begin = unit * m.threads
+        mine = m.warp - m.cta * m.warps_in_cta
+        if unit == m.cta and (entry >> MEMBER) // LANES == mine and marks & ~(1 << mine):
+            return begin + lowest(m, marks & ~(1 << mine)) * LANES
+        return begin + (entry >> MEMBER)
+    if unit == m.warp and marks & ~(1 << m.lane):
+        marks = marks & ~(1 << m.lane)
+    cta = unit // m.warps_in_cta
+    return cta * m.threads + (unit - cta * m.warps_in_cta) * LANES + lowest(m, marks)
 
 
 def level(m: ShadowMachine, other: int) -> int:
@@ -468,12 +574,27 @@ def thread_before(m: ShadowMachine, other: int, time: int) -> int:
     return 0
 
 
-def lanes_before(m: ShadowMachine, warp: int, lanes: int, time: int) -> int:
+def entry_before(m: ShadowMachine, entry: int, since: int) -> int:
+    """Likewise of all threads of an entry, but for the one whose event it is."""
+    unit = (entry & UNIT) - 1
+    marks = since & MARKS
+    time = since >> TIME
+    here = of_cta(m, entry)
+    if here and time <= m.cta_times[m.cta]:
+        return 1
+    if entry >> OF_CTA & 1:
+        first = unit * m.warps_in_cta
+        for k in range(m.warps_in_cta):
+            if marks >> k & 1 and not warp_before(m, first + k, (1 << LANES) - 1, time):
+                return 0
+        return 1
+    return warp_before(m, unit, marks, time)
+
+
+def warp_before(m: ShadowMachine, warp: int, lanes: int, time: int) -> int:
     """Likewise of some lanes of a warp."""
     in_cta = warp - m.cta * m.warps_in_cta
     if 0 <= in_cta and in_cta < m.warps_in_cta:
-        if time <= m.cta_times[m.cta]:
-            return 1
         if warp == m.warp and (time <= m.warp_times[warp] or lanes == 1 << m.lane):
             return 1
         if m.by_pairs and time <= m.pair_times[m.warp * m.warps_in_cta + in_cta]:
@@ -481,10 +602,11 @@ def lanes_before(m: ShadowMachine, warp: int, lanes: int, time: int) -> int:
     if not m.by_lanes and not m.by_clusters:
         return 0
     cta = warp // m.warps_in_cta
-    base = cta * m.threads + (warp - cta * m.warps_in_cta) * LANES
+    begin = (warp - cta * m.warps_in_cta) * LANES
     for k in range(LANES):
-        if lanes >> k & 1 and base + k != m.thread and not thread_before(m, base + k, time):
-            return 0
+        if lanes >> k & 1 and begin + k < m.threads and cta * m.threads + begin + k != m.thread:
+            if not thread_before(m, cta * m.threads + begin + k, time):
+                return 0
     return 1
 
 
@@ -509,8 +631,9 @@ def suspect(m: ShadowMachine, at: int, op: int, writes: int, other: int, by: int
 
 #: what an engine compiles
 FUNCTIONS = (
-    look, look_at, meets, warp_meets, turn, access, range_at, read, joins, joined, keep, write, stays, keep_writer, held_against_writer,
-    held_against_lanes, level, thread_before, lanes_before, suspect,
+    look, look_at, of_cta, meets, advance, warp_meets, turn, access, range_at, read, joins, joined, joined_since, lowest, keep, write,
+    stays, keep_writer, held_against_writer, held_against_entry, member_of, level, thread_before, entry_before, warp_before,
+    suspect,
 )  # fmt: skip
 
 #: the machine's numbers, and its arrays
