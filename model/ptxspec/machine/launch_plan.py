@@ -203,7 +203,9 @@ class LaunchPlan:
         if collector is not None and RACE in settings.observed.checks:
             from ptxspec.machine.racing.checker import RaceChecker  # with pages that few launches need
 
-            receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector, self._cells()))
+            receivers.append(
+                RaceChecker(settings.engine, checked, program, extents, memory, unit, collector, self._cells())
+            )
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
             return self._share(host) if program.flow.blocks else 0

@@ -188,7 +188,9 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arriva
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
     arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
     steps = {name: BoundStep(*taken) for name, taken in inventory.steps().items()}
-    known = {"meets": int(meets), "observes": int(observes), "each_arrival": int(each_arrival)} | ({} if chosen else {"chooses": IN_TURNS})
+    known = {"meets": int(meets), "observes": int(observes), "each_arrival": int(each_arrival)} | (
+        {} if chosen else {"chooses": IN_TURNS}
+    )
     supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
     world = Environment(fields, arrays, steps, supplied, checked, known)
     needs = set(hosts.NEEDS)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.language.checked import Checked, unbanked
+from ptxspec.language.checked import Checked, Kernel, unbanked
 from ptxspec.language.debugging import origin
 from ptxspec.language.forms import page_name
-from ptxspec.machine.arrays import untouched
+from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import LaunchError, Where
 from ptxspec.machine.events import WORDS, EventKind
@@ -26,7 +26,6 @@ from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
 from ptxspec.machine.racing.words import reason
-
 
 #: cells that are kept from launch to launch, at most
 _MOST_KEPT = 1 << 22
@@ -84,10 +83,17 @@ class ExactShadow:
 
 
 class CellPool:
-    """The cells of a module's launches, one after the other."""
+    """The cells of a module's launches, one after the other, and what is known of the last one's kernel."""
 
     def __init__(self) -> None:
         self._kept: dict[str, np.ndarray] = {}
+        self._classes: tuple[Kernel, int, OperationClasses] | None = None
+
+    def classes(self, kernel: Kernel, threads: int) -> OperationClasses:
+        """The classes of a kernel's operations."""
+        if self._classes is None or self._classes[:2] != (kernel, threads):
+            self._classes = kernel, threads, OperationClasses(kernel, threads)
+        return self._classes[2]
 
     def cells(self, count: int) -> dict[str, np.ndarray]:
         """So many cells of which nothing is remembered, and what belongs to them. They may be those of the last launch, if these are
@@ -127,18 +133,21 @@ class RaceChecker:
         self.checked, self.program, self.extents = checked, program, extents
         self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
         kernel = program.kernel
-        self.classes = OperationClasses(kernel, extents.threads)
+        self.classes = pool.classes(kernel, extents.threads)
         self.warps = contracts.warps.warps_of(extents.threads)
         self.knowledge = Knowledge(self.classes, extents.threads, self.warps, extents.cluster_size)
         self._ranges: list[HostRange] = []
-        #: the first and the last cell of memory that each CTA has anew
-        self._anew = (0, 0)
+        #: where the arrays lie that each batch of CTAs has anew, and how many of the first cells are theirs
+        self._anew: list[int] = []
+        self._cells_anew = 0
         self._shadow = self._made(engine)
         self._page = _page_of_races()
         #: of each barrier with a count, who has arrived: threads, and whether they wait
         self._arrived: dict[tuple[int, int], dict[int, bool]] = defaultdict(dict)
         #: of each CTA, which proxy fences its threads executed last, and when
         self._proxy_fences: dict[int, dict[int, int]] = defaultdict(dict)
+        #: the array that the last rows were a part of
+        self._rows_of: np.ndarray | None = None
         self._begin_batch(0)
 
     def _made(self, engine: str) -> Shadow:
@@ -149,7 +158,7 @@ class RaceChecker:
         by_clusters = threads if shadow.CLUSTER_WAIT in roles else 0
         by_pairs = warps * self.warps if roles & {shadow.COUNTED, shadow.COUNTED_ARRIVAL} else 0
         lengths = {
-            "guess": len(self.program.kernel.code), "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
+            **dict.fromkeys(("low_of", "size_of", "cell_of"), len(self.program.kernel.code)), "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
             "lane_times": by_lanes, "cluster_times": 2 * by_clusters, "passed": by_clusters, "arrived": by_clusters,
             "pairs": shadow.PAIRS, "raced": shadow.PAIRS, "suspected": shadow.MOST_SUSPECTS * shadow.WORDS_OF_SUSPECT,
             "rows": 0, "range_begin": 0, "range_end": 0, "range_cell": 0,
@@ -163,7 +172,7 @@ class RaceChecker:
                 "memory limit", f"there is no room to remember who accessed {cells * shadow.CELL:,} bytes: {error}"
             ) from None
         arrays["clocks"][:] = 1
-        arrays |= {name: np.array(words or [0], np.int64) for name, words in classes.tables.items()}
+        arrays |= classes.tables
         if engine == "native":
             from ptxspec.machine.native.shadow import NativeShadow  # LLVM, which the exact engine does without
 
@@ -191,22 +200,26 @@ class RaceChecker:
 
     def _begin_batch(self, first: int) -> None:
         """The CTAs from this one on begin: the memory of CTAs is anew."""
-        ranges, made = self._shared(), self._shadow
+        made = self._shadow
         made.set("first", first)
-        if ranges == self._ranges and not any(r.apart for r in ranges):
+        anew = [array.ctypes.data for name, array in self.memory.buffers_of.items() if self.memory.strides.get(name)]
+        if anew == self._anew and self._ranges:
+            made.array("cells")[: self._cells_anew * shadow.WORDS_OF_CELL] = 0
             return
+        ranges, self._anew = self._shared(), anew
         # what CTAs have anew lies first among the cells, where the batch before had it
         cell, cells = 0, {}
         for r in sorted(ranges, key=lambda r: not r.apart):
             cells[r] = cell
             cell += -(-r.length // shadow.CELL)
             if r.apart:
-                made.array("cells")[: cell * shadow.WORDS_OF_CELL] = 0
+                self._cells_anew = cell
+        made.array("cells")[: self._cells_anew * shadow.WORDS_OF_CELL] = 0
         self._ranges = ranges
         made.lay("range_begin", np.array([r.begin for r in ranges] or [0], np.int64))
         made.lay("range_end", np.array([r.begin + r.length for r in ranges] or [0], np.int64))
         made.lay("range_cell", np.array([cells[r] for r in ranges] or [0], np.int64))
-        made.array("guess")[:] = 0
+        made.array("size_of")[:] = 0
         made.set("ranges", len(ranges))
 
     def _location(self, place: int) -> _Location:
@@ -221,19 +234,29 @@ class RaceChecker:
 
     def tell(self, rows: np.ndarray) -> None:
         """Events have happened: rows of `events.WORDS`."""
-        rows = np.ascontiguousarray(rows)
-        self._shadow.lay("rows", rows.reshape(-1))
+        if rows.base is None or rows.base is not self._rows_of:
+            self._lay(np.ascontiguousarray(rows))
         at, count = 0, len(rows)
-        while at < count:
+        while True:
             at = self._shadow.look(at, count)
-            self._judge_all()
-            if at < count:
-                event = dict(zip(WORDS, rows[at].tolist(), strict=True))
-                if event["first"] != self._shadow.get("first"):
-                    self._begin_batch(event["first"])
-                elif self._shadow.get("suspects") == 0:
-                    self._take(EventKind(event["kind"]), event, at)
-                    at += 1
+            if self._judge_all():
+                continue  # there is room for other suspects
+            if at >= count:
+                return
+            event = dict(zip(WORDS, rows[at].tolist(), strict=True))
+            if event["first"] != self._shadow.get("first"):
+                self._begin_batch(event["first"])
+                continue
+            self._take(EventKind(event["kind"]), event, at)
+            at += 1
+
+    def _lay(self, rows: np.ndarray) -> None:
+        """Let these rows be looked at; they may be the first of an array whose first rows come again and again."""
+        whole, self._rows_of = rows, None
+        if isinstance(rows.base, np.ndarray) and rows.base.dtype == rows.dtype and rows.base.ndim == rows.ndim:
+            if address_of(rows.base) == address_of(rows):
+                whole = self._rows_of = rows.base
+        self._shadow.lay("rows", whole.reshape(-1))
 
     def _take(self, kind: EventKind, event: dict[str, int], at: int) -> None:
         """An event at which more happens than shadow.py does."""
@@ -357,14 +380,15 @@ class RaceChecker:
 
     # suspects ------------------------------------------------------------------------------------------------------------
 
-    def _judge_all(self) -> None:
-        """Report those of the suspects that race."""
+    def _judge_all(self) -> int:
+        """Report those of the suspects that race; how many suspects there were."""
         made, words = self._shadow, shadow.WORDS_OF_SUSPECT
         count = made.get("suspects")
         if count:
             made.set("suspects", 0)
             for row in made.array("suspected")[: count * words].reshape(-1, words).tolist():
                 self._judge(Suspect(*row))
+        return count
 
     def _judge(self, s: Suspect) -> None:
         classes, knowledge = self.classes, self.knowledge

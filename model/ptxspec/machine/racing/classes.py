@@ -5,7 +5,7 @@ Operations that the pages cannot tell apart, but for who executes them and which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -101,16 +101,17 @@ class OperationClasses:
                     table[i, k, level] = holds(first.operation(), second.operation(thread, place, 1))
         return table
 
-    @property
-    def tables(self) -> dict[str, Sequence[int]]:
+    @cached_property
+    def tables(self) -> dict[str, np.ndarray]:
         """What shadow.py looks up, by its names."""
         pairs = [word for both in zip(self.reads, self.writes, strict=True) for word in both]
         weak = [int(not contracts.operations.is_strong(one.operation())) for one in self.all]
-        return {
+        tables = {
             "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
             "quick": [int(self._is_quick(i)) for i in range(len(self.reads))],
             "strong": self._strong.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
         }  # fmt: skip
+        return {name: np.array(words or [0], np.int64) for name, words in tables.items()}
 
     # what the pages say of classes -----------------------------------------------------------------------------------------
 

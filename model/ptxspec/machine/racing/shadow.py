@@ -21,7 +21,7 @@ from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
 #: the words of an event that are used here
 ROW = len(WORDS)
 KIND, FIRST, INSTRUCTION, THREAD, LOCATION, SIZE, VALUE, HIGH = (WORDS.index(w) for w in WORDS[:8])
-READ, WRITE, ARRIVE = int(EventKind.READ), int(EventKind.WRITE), int(EventKind.ARRIVE)
+READ, WRITE, FENCE, ARRIVE = (int(k) for k in (EventKind.READ, EventKind.WRITE, EventKind.FENCE, EventKind.ARRIVE))
 COMPLETE, RELEASE, NO_OP = int(EventKind.COMPLETE), int(EventKind.RELEASE), NO_INSTRUCTION
 #: words of a cell: the writer; when, which bytes, and how many entries there are in `more`; the entry of readers, and since when
 WORDS_OF_CELL, MOST_MORE, WORDS_OF_MORE = 4, 3, 6
@@ -81,8 +81,10 @@ class ShadowMachine(Protocol):
     range_end: Column
     range_cell: Column
     """of each range of the host's memory, in their order, where it begins and ends, and its first cell"""
-    guess: Column
-    """of each instruction, the range that it last accessed"""
+    low_of: Column
+    size_of: Column
+    cell_of: Column
+    """of each instruction, the range that it last accessed: where it begins, how long it is, and its first cell"""
     class_of: Column
     """of each instruction's reads and writes, which class of operations they are of"""
     role: Column
@@ -131,19 +133,22 @@ def look(m: ShadowMachine, begin: int, count: int) -> int:
         at = i * ROW
         kind = m.rows[at + KIND]
         op = m.rows[at + INSTRUCTION]
-        if m.rows[at + FIRST] != first or m.suspects > MOST_SUSPECTS - RESERVED:
+        if m.rows[at + FIRST] != first:
             return i
         if kind > WRITE:
             resident = -1
-            if kind == ARRIVE or kind == COMPLETE or kind == RELEASE:
-                if meets(m, at, kind, op):
-                    return i
-            else:
+            if kind == FENCE or (kind <= RELEASE and meets(m, at, kind, op)):
                 return i
-        elif m.asks_host[op]:
-            return i
-        else:
-            if m.rows[at + THREAD] != resident:
+        elif kind >= READ:
+            if m.rows[at + THREAD] == resident:
+                pass
+            elif m.rows[at + THREAD] == resident + 1 and resident >= 0 and lane >> LANES - 1 == 0 and member < high:
+                resident += 1
+                member += 1
+                lane = lane + lane
+                m.thread = member - 1
+                m.lane = m.lane + 1
+            else:
                 resident = m.rows[at + THREAD]
                 turn(m, at)
                 ordered = m.cta_times[m.cta]
@@ -157,16 +162,19 @@ def look(m: ShadowMachine, begin: int, count: int) -> int:
                 member = m.thread + 1
             done = 0
             if m.quick[op]:  # what most accesses are, without a call
-                k = m.guess[op]
-                place = m.rows[at + LOCATION] - m.range_begin[k]
-                if 0 <= place and place < m.range_end[k] - m.range_begin[k]:
-                    cell = m.range_cell[k] + place // CELL
+                place = m.rows[at + LOCATION] - m.low_of[op]
+                if 0 <= place and place < m.size_of[op]:
+                    cell = m.cell_of[op] + place // CELL
                     base = cell * WORDS_OF_CELL
                     writer = m.cells[base] & OF_THREAD
                     written = m.cells[base + 1]
                     entry = m.cells[base + 2]
                     since = m.cells[base + 3]
-                    if not writer or writer == member or (written & TIMES <= ordered and low < writer and writer <= high):
+                    if (
+                        not writer
+                        or writer == member
+                        or (written & TIMES <= ordered and low < writer and writer <= high)
+                    ):
                         if kind == READ:
                             if (entry ^ (mine | op << ENTRY_OP)) & ALIKE == 0 and since >> TIME == clock:
                                 m.cells[base + 3] = since | lane
@@ -179,7 +187,9 @@ def look(m: ShadowMachine, begin: int, count: int) -> int:
                                 m.cells[base + 3] = lane | clock << TIME
                                 done = 1
                         elif written >> COUNT == 0:
-                            alone = entry == 0 or (entry & UNIT == mine & UNIT and since & MARKS == lane and not entry >> OF_CTA)
+                            alone = entry == 0 or (
+                                entry & UNIT == mine & UNIT and since & MARKS == lane and not entry >> OF_CTA
+                            )
                             if alone or (since >> TIME <= ordered and of_cta(m, entry)):
                                 m.cells[base] = member | op << WRITER_OP
                                 m.cells[base + 1] = clock | ALL << BYTES
@@ -188,6 +198,8 @@ def look(m: ShadowMachine, begin: int, count: int) -> int:
                                 m.values[cell] = m.rows[at + VALUE] & MARKS
                                 done = 1
             if not done:
+                if m.asks_host[op] or m.suspects > MOST_SUSPECTS - RESERVED:
+                    return i
                 look_at(m, i)
     return count
 
@@ -298,14 +310,16 @@ def access(m: ShadowMachine, at: int, op: int, writes: int) -> int:
     """An access is held against what the cells remember, which then remember it."""
     turn(m, at)
     place = m.rows[at + LOCATION]
-    k = m.guess[op]
-    if place < m.range_begin[k] or place >= m.range_end[k]:
+    offset = place - m.low_of[op]
+    if offset < 0 or offset >= m.size_of[op]:
         k = range_at(m, place)
         if k < 0:
             return 0
-        m.guess[op] = k
-    offset = place - m.range_begin[k]
-    cell = m.range_cell[k] + offset // CELL
+        m.low_of[op] = m.range_begin[k]
+        m.size_of[op] = m.range_end[k] - m.range_begin[k]
+        m.cell_of[op] = m.range_cell[k]
+        offset = place - m.low_of[op]
+    cell = m.cell_of[op] + offset // CELL
     size = m.rows[at + SIZE]
     value = m.rows[at + VALUE]
     byte = offset % CELL
