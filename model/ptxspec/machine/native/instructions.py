@@ -46,6 +46,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.types import Type
 
 
 class ComputationEmitter:

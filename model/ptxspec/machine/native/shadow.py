@@ -28,7 +28,8 @@ def _library(checked: bool) -> Library:
     text = compiled(shadow.FUNCTIONS, Environment(_FIELD, arrays, {}, {}, checked), needs)
     for name, count in _ENTERED.items():
         given = "".join(f", i64 %a{i}" for i in range(count))
-        text += f"\ndefine i64 @{name}_now(ptr %context{given}) {{\n  %r = call i64 @{name}(ptr %context{given})\n  ret i64 %r\n}}"
+        called = f"  %r = call i64 @{name}(ptr %context{given})\n  ret i64 %r"
+        text += f"\ndefine i64 @{name}_now(ptr %context{given}) {{\n{called}\n}}"
     return Library(CodeSource(f"{text}\n!9 = !{{}}\n{LOOP_HINTS}", needs, entered=[f"{name}_now" for name in _ENTERED]))
 
 

@@ -96,8 +96,8 @@ class CellPool:
         return self._classes[2]
 
     def cells(self, count: int) -> dict[str, np.ndarray]:
-        """So many cells of which nothing is remembered, and what belongs to them. They may be those of the last launch, if these are
-        few: memory that is touched for the first time costs more than to clear it."""
+        """So many cells of which nothing is remembered, and what belongs to them. They may be those of the last launch, if these
+        are few: memory that is touched for the first time costs more than to clear it."""
         lengths = {"cells": count * shadow.WORDS_OF_CELL, "more": count * shadow.WORDS_OF_MORE, "values": count}
         if self._kept and len(self._kept["values"]) >= count:
             arrays = {name: self._kept[name][:length] for name, length in lengths.items()}
@@ -158,7 +158,8 @@ class RaceChecker:
         by_clusters = threads if shadow.CLUSTER_WAIT in roles else 0
         by_pairs = warps * self.warps if roles & {shadow.COUNTED, shadow.COUNTED_ARRIVAL} else 0
         lengths = {
-            **dict.fromkeys(("low_of", "size_of", "cell_of"), len(self.program.kernel.code)), "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
+            **dict.fromkeys(("low_of", "size_of", "cell_of"), len(self.program.kernel.code)),
+            "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
             "lane_times": by_lanes, "cluster_times": 2 * by_clusters, "passed": by_clusters, "arrived": by_clusters,
             "pairs": shadow.PAIRS, "raced": shadow.PAIRS, "suspected": shadow.MOST_SUSPECTS * shadow.WORDS_OF_SUSPECT,
             "rows": 0, "range_begin": 0, "range_end": 0, "range_cell": 0,
@@ -180,7 +181,8 @@ class RaceChecker:
         else:
             made = ExactShadow(arrays)
         numbers = {
-            "merges": int(not classes.synchronizes), "threads": extents.threads, "warps_in_cta": self.warps, "cluster": extents.cluster_size,
+            "merges": int(not classes.synchronizes),
+            "threads": extents.threads, "warps_in_cta": self.warps, "cluster": extents.cluster_size,
             "classes": len(classes.all), "thread": -1, "first": -1,
         }  # fmt: skip
         for name, value in numbers.items():

@@ -49,8 +49,8 @@ class OperationClass(NamedTuple):
 
 
 class OperationClasses:
-    """Those of a kernel. `reads[i]` and `writes[i]` are the classes of what the i-th instruction reads and writes, `fences[i]` that
-    of a fence."""
+    """Those of a kernel. `reads[i]` and `writes[i]` are the classes of what the i-th instruction reads and writes, `fences[i]`
+    that of a fence."""
 
     def __init__(self, kernel: Kernel, threads: int):
         """`threads` are those of a CTA."""
@@ -76,10 +76,12 @@ class OperationClasses:
                 self.reads[i] = {kinds.READ: number, kinds.WRITE: NO_CLASS}.get(kind, LATER)
             case effects.Initiate() as effect:
                 for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
-                    numbers[i] = self._number(OperationClass(kind, effect.order, effect.scope, effect.proxy, 1))
+                    numbers[i] = self._number(
+                        OperationClass(kind, effect.order, effect.scope, effect.proxy, shadow.CELL)
+                    )
             case effects.ImageAccess() as effect:
                 for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
-                    numbers[i] = self._number(OperationClass(kind, Order.WEAK, None, effect.proxy, 1))
+                    numbers[i] = self._number(OperationClass(kind, Order.WEAK, None, effect.proxy, shadow.CELL))
             case effects.Fence() as effect:
                 kind = kinds.PROXY_FENCE if effect.proxies else kinds.FENCE
                 made = OperationClass(kind, effect.order, effect.scope, Proxy.GENERIC, 0, effect.proxies)
@@ -108,6 +110,7 @@ class OperationClasses:
         weak = [int(not contracts.operations.is_strong(one.operation())) for one in self.all]
         tables = {
             "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
+            "part_of": [self.all[n].size if n >= 0 else shadow.CELL for n in map(max, self.reads, self.writes)],
             "quick": [int(self._is_quick(i)) for i in range(len(self.reads))],
             "strong": self._strong.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
         }  # fmt: skip

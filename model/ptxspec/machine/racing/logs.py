@@ -1,8 +1,8 @@
 """What threads know of one another by releases and acquires: times, of threads, warps and CTAs, and beginnings of logs.
 
 A thread that knows `time` of a unit is ordered behind all that the unit did up to that time. One that knows a log up to an
-entry knows all that the entries have up to there. So an atomic counter that thousands of threads release and acquire by costs each
-of them one entry.
+entry knows all that the entries have up to there. So an atomic counter by which thousands of threads release and acquire
+costs each of them one entry.
 """
 
 from __future__ import annotations

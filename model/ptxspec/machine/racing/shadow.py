@@ -2,13 +2,13 @@
 
 Like the driver, this is written in the part of Python that native/compiling.py compiles: the exact engine runs it as it stands.
 Each CTA has a clock, which advances when its threads synchronize. What threads of a CTA did at a time up to `cta_times[cta]` is
-ordered before what any of them does now; likewise for warps, for pairs of warps, for lanes and for clusters. Orders that come about by
-releases and acquires are known to the host alone (knowledge.py): accesses that are not ordered here are suspects, about
+ordered before what any of them does now; likewise for warps, for pairs of warps, for lanes and for clusters. Orders that come
+about by releases and acquires are known to the host alone (knowledge.py): accesses that are not ordered here are suspects, about
 which it decides.
 
-A cell has, of the last write, the thread, the instruction, the time and the bytes; and of the instruction that read it last, an entry: a
-warp with lanes, or a CTA with warps. Up to three more entries, of readers and of writers of other bytes, are in `more`. If there
-are more of them, the last one makes room.
+A cell has, of the last write, the thread, the instruction, the time and the bytes; and of the instruction that read it last, an
+entry: a warp with lanes, or a CTA with warps. Up to three more entries, of readers and of writers of other bytes, are in `more`.
+If there are more of them, the last one makes room.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ COMPLETE, RELEASE, NO_OP = int(EventKind.COMPLETE), int(EventKind.RELEASE), NO_I
 WORDS_OF_CELL, MOST_MORE, WORDS_OF_MORE = 4, 3, 6
 #: the writer is a thread, one more than its number, and behind it the instruction; then the time, the bytes, and the count
 OF_THREAD, WRITER_OP, TIMES, BYTES, COUNT = (1 << 40) - 1, 40, (1 << 31) - 1, 32, 40
-#: an entry is a warp or a CTA, one more than its number, which bytes, the instruction, whether it is of a CTA, whether they wrote,
-#: and of a CTA the first thread; then the lanes or the warps, and the time
+#: an entry is a warp or a CTA, one more than its number, which bytes, the instruction, whether it is of a CTA, whether they
+#: wrote, and of a CTA the first thread; then the lanes or the warps, and the time
 UNIT, ENTRY_BYTES, ENTRY_OP, OPS, OF_CTA, WROTE, MEMBER = (1 << 28) - 1, 28, 32, (1 << 18) - 1, 50, 51, 52
 ALIKE, MARKS, TIME = (1 << 52) - 1, (1 << 32) - 1, 32
 LANES, CELL, ALL = 32, 4, 15
@@ -92,6 +92,8 @@ class ShadowMachine(Protocol):
     quick: Column
     """of each instruction, its part in synchronization, whether the host looks at its accesses, too, and whether these are weak
     ones of four bytes, in a kernel without proxies"""
+    part_of: Column
+    """of each instruction, the bytes of one of its operations, or more: packed values are accessed by two"""
     strong: Column
     """of two classes and a level, whether the operations are morally strong, if they overlap completely"""
     connected: Column
@@ -328,6 +330,8 @@ def access(m: ShadowMachine, at: int, op: int, writes: int) -> int:
         part = CELL - byte
         if part > size - done:
             part = size - done
+        if part > m.part_of[op]:
+            part = m.part_of[op]
         mask = ((1 << part) - 1) << byte
         word = (value & MARKS) << (8 * byte) & MARKS
         if writes:
@@ -335,11 +339,13 @@ def access(m: ShadowMachine, at: int, op: int, writes: int) -> int:
         else:
             read(m, at, cell, mask, op)
         done += part
-        value = value >> 32
+        byte += part
+        value = value >> (8 * part)
         if done == 8:
             value = m.rows[at + HIGH]
-        byte = 0
-        cell += 1
+        if byte == CELL:
+            byte = 0
+            cell += 1
     return 0
 
 
@@ -391,20 +397,27 @@ def read(m: ShadowMachine, at: int, cell: int, mask: int, op: int) -> int:
 
 
 def joins(m: ShadowMachine, entry: int, since: int, mine: int, kind: int) -> int:
-    """Whether a reader takes the place of an entry: nobody's, its own CTA's at the same time, or that of readers who are ordered
+    """Whether a reader takes the place of an entry: nobody's, one that it becomes a part of, or that of readers who are ordered
     before it; of its class, and of the same bytes."""
     if entry == 0:
         return 1
     if (entry ^ mine) >> ENTRY_BYTES & ALL or m.class_of[2 * (entry >> ENTRY_OP & OPS)] != kind:
         return 0
-    if since >> TIME == m.clock and of_cta(m, entry) and (m.merges or entry & UNIT == mine & UNIT):
+    if shares(m, entry, since, mine):
         return 1
     return entry_before(m, entry, since)
 
 
+def shares(m: ShadowMachine, entry: int, since: int, mine: int) -> int:
+    """Whether a reader becomes one of an entry: by the same instruction, at the same time."""
+    if since >> TIME != m.clock or (entry ^ mine) >> ENTRY_OP & OPS or not of_cta(m, entry):
+        return 0
+    return m.merges or entry & UNIT == mine & UNIT
+
+
 def joined(m: ShadowMachine, entry: int, since: int, mine: int) -> int:
     """The entry of readers with one more."""
-    if entry == 0 or since >> TIME != m.clock or not of_cta(m, entry) or not (m.merges or entry & UNIT == mine & UNIT):
+    if not shares(m, entry, since, mine):
         return mine
     if entry >> OF_CTA & 1 or entry & UNIT == mine & UNIT:
         return entry
@@ -415,7 +428,7 @@ def joined(m: ShadowMachine, entry: int, since: int, mine: int) -> int:
 
 def joined_since(m: ShadowMachine, entry: int, since: int, mine: int) -> int:
     """Its second word."""
-    if entry == 0 or since >> TIME != m.clock or not of_cta(m, entry) or not (m.merges or entry & UNIT == mine & UNIT):
+    if not shares(m, entry, since, mine):
         return 1 << m.lane | m.clock << TIME
     warp = m.warp - m.cta * m.warps_in_cta
     if entry >> OF_CTA & 1:
@@ -645,9 +658,9 @@ def suspect(m: ShadowMachine, at: int, op: int, writes: int, other: int, by: int
 
 #: what an engine compiles
 FUNCTIONS = (
-    look, look_at, of_cta, meets, advance, warp_meets, turn, access, range_at, read, joins, joined, joined_since, lowest, keep, write,
-    stays, keep_writer, held_against_writer, held_against_entry, member_of, level, thread_before, entry_before, warp_before,
-    suspect,
+    look, look_at, of_cta, meets, advance, warp_meets, turn, access, range_at, read, joins, joined, joined_since, lowest,
+    keep, write, stays, keep_writer, held_against_writer, held_against_entry, member_of, shares, level, thread_before,
+    entry_before, warp_before, suspect,
 )  # fmt: skip
 
 #: the machine's numbers, and its arrays
