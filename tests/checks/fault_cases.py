@@ -234,8 +234,8 @@ def searched(target: np.ndarray) -> Callable[[np.ndarray], bool]:
 
 
 def linked(nodes: int) -> Callable[[np.ndarray], bool]:
-    """Whether each node but the last leads to another one."""
-    return lambda following: sorted(following[1:].tolist())[:2] == [0, 1] and len(set(following[1:].tolist())) == nodes
+    """Whether each node leads to another one, and one of them to none."""
+    return lambda following: 0 in following[1:] and len(set(following[1:].tolist())) == nodes
 
 
 EDGES = np.array([1, 2, 3, 1, 2, 5, 6, 1, 7, 7, 7, 2, 3, 4, 5, 6], np.int32)
@@ -356,6 +356,7 @@ CLUSTERS = [
     in_cluster("dsmem_read"),
     in_cluster("dsmem_relaxed"),
     in_cluster("dsmem_between"),
+    in_cluster("dsmem_write_between"),
     in_cluster("dsmem_exit", "get", rules=("use after end",), schedules=IN_TURN),
     Case("dsmem_push", 2, 32, lambda: [numbers(64), zeros(64)], lambda x, _: {1: 2 * np.roll(x, 32) + 100}, "get-again",
          cluster=2),
@@ -424,6 +425,8 @@ def carried(x: np.ndarray) -> np.ndarray:
     return x.view(np.uint64).reshape(-1, 2).sum(1, dtype=np.uint64).view(np.int32)
 
 
+RECORD = np.dtype([("small", np.int8), ("large", np.int32)], align=True)
+
 UNINITIALIZED = [
     unset("u_partial_tile", lambda: [numbers(20), np.int32(20), zeros(32)], lambda x, *_: {2: total(x).repeat(32)}),
     unset("u_halo", lambda: [numbers(64), np.int32(64), zeros(64)],
@@ -442,8 +445,10 @@ UNINITIALIZED = [
           lambda x, *_: {2: np.array([1 + 2 * row.index(11) if 11 in row else 0 for row in x.reshape(8, 4).tolist()])}, block=8),
     unset("u_malloc", lambda: [numbers(2), zeros(1)], lambda x, _: {1: total(x)}, block=1),
     unset("u_struct", lambda: [numbers(32), zeros(32)], lambda x, _: {1: x[::-1] + 31 - rising(32)}),
+    unset("u_padding", lambda: [np.array((3, 4), RECORD)[()], zeros(1)], lambda *_: {1: filled(1, 7)}, block=1),
     unset("u_second_stage", lambda: [numbers(32), Piece(128, False), zeros(32)], lambda x, *_: {2: 2 * x[rising(32) ^ 1] + 1}),
-    unset("u_allocated", lambda: [numbers(32), Piece(128)], lambda x, _: {1: x}),
+    unset("u_allocated", lambda: [numbers(32), Piece(128), zeros(32)], lambda x, *_: {2: x}),
+    unset("u_allocated_way", lambda: [numbers(32), Piece(128)], lambda x, _: {1: x}),
     unset("u_allocated_counter", lambda: [numbers(32), Piece(4), zeros(1)], lambda x, *_: {2: filled(1, len(odd(x)))}),
     unset("u_matmul", lambda: [numbers(144), numbers(144, 9), zeros(144)], lambda a, b, _: {2: product(a, b, 12)},
           grid=(2, 2), block=(8, 8)),

@@ -1,5 +1,5 @@
 // Adds to what is there. FAULT: the host has allocated it, and nobody has filled it.
-extern "C" __global__ void k(const int *in, int *sums)
+extern "C" __global__ void k(const int *in, const int *sums, int *out)
 {
-    sums[threadIdx.x] += in[threadIdx.x]; //@ use
+    out[threadIdx.x] = sums[threadIdx.x] + in[threadIdx.x]; //@ use
 }
