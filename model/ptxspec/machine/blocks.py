@@ -27,6 +27,9 @@ COLUMNS = 6
 PAGE = 12
 #: marks are bytes: a launch has an even one, for what is saved, and the next one, for what is being saved
 _LAST_MARK = 254
+#: the shadow of a block, which says which of its bits are initialized, is another block, so many bytes behind it: beyond all
+#: addresses that the host hands out
+SHADOW = 1 << 62
 #: bytes of room for saved bytes that are kept from launch to launch, at most
 _KEPT = 1 << 28
 

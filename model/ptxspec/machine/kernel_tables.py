@@ -27,9 +27,11 @@ from ptxspec.terms.effects import (
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -88,6 +90,8 @@ def role_of(effect: Effect | None) -> Role:
         case Fence() | GridDependency():
             return Role()
         case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
+            return Role()
+        case Report() | Initialize():
             return Role()
         case Initiate() | Advance():
             return Role()

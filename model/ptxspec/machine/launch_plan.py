@@ -124,7 +124,7 @@ class LaunchPlan:
         counting = CountCollector(self.program) if settings.observed.counts else None
         collector = FindingCollector() if settings.observed.checks else None
         try:
-            memory = self._memory(blocks, parameters)
+            memory = self._memory(blocks, parameters, args)
             steps = self._run(extents, memory, unit, limits, schedule, counting, collector)
             unit.finish()
             if collector is not None and collector.some and not settings.collects:
@@ -154,7 +154,7 @@ class LaunchPlan:
         """Let the next execution have other memory."""
         self._memories, self._runs, self._fills = [], {}, self._launches.fills
 
-    def _memory(self, blocks: Blocks, parameters: bytes) -> LaunchMemory:
+    def _memory(self, blocks: Blocks, parameters: bytes, args: Sequence[Any]) -> LaunchMemory:
         """The memory of an execution."""
         launches, extents, program = self._launches, self._extents, self.program
         if self._fills != launches.fills:
@@ -175,10 +175,13 @@ class LaunchPlan:
                     extents.cluster_size,
                     self._settings.fresh,
                     program.ignores_upper_halves,
+                    program.shadows is not None,
                 )
             ]
         memory = self._memories[0]
         memory.begin(blocks, parameters, None if launches.heap is None else launches.heap.copy())
+        if program.shadows is not None:
+            memory.shadow_parameters(self._parameters.initialized(args))
         return memory
 
     def _run(
@@ -203,6 +206,10 @@ class LaunchPlan:
             from ptxspec.machine.races import RaceChecker
 
             receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector))
+        if collector is not None and program.shadows is not None:
+            from ptxspec.machine.uninitialized import UninitializedChecker
+
+            receivers.append(UninitializedChecker(checked, program, extents, memory, collector))
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
             return self._share(host) if program.flow.blocks else 0

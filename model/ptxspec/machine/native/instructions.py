@@ -9,7 +9,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
-from ptxspec.machine.native.context import DEMAND, llvm_type
+from ptxspec.machine.native.context import DEMAND, SOURCE, llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.operations import Operations
 from ptxspec.machine.native.outlined import OutlinedFunctions, results_type
@@ -33,9 +33,11 @@ from ptxspec.terms.effects import (
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -145,6 +147,13 @@ class EffectEmitter:
                 address = "0" if effect.address is None else lowering.low(effect.address, 64)
                 self.accesses.check(lowering.truth(effect.holds), address, index, DEMAND)
                 return []
+            case Report():
+                address = "0" if effect.address is None else lowering.low(effect.address, 64)
+                self.text.event(EventKind.REPORT, location=address, size=str(effect.size))
+                return []
+            case Initialize():
+                self._initialize(effect, lowering, index)
+                return []
             case Initiate():
                 assert self.operations is not None
                 self.operations.initiate(op, effect, env, index)
@@ -183,6 +192,16 @@ class EffectEmitter:
             case _:
                 assert_never(effect)
 
+    def _initialize(self, effect: Initialize, lowering: Lowering, index: int) -> None:
+        """Change which bits of a range are initialized."""
+        text, ranged = self.text, self.accesses.ranged
+        to, size = lowering.low(effect.address, 64), lowering.low(effect.size, 64)
+        pointer = ranged(effect.space, to, 1, size, True, index, shadow=True)
+        text.fill(pointer, 0xFF if effect.initialized else 0, size)
+        if effect.source is not None and effect.read is not None:
+            source, read = lowering.low(effect.source, 64), lowering.low(effect.read, 64)
+            text.copy(pointer, ranged(effect.of, source, 1, read, False, index, SOURCE, shadow=True), read)
+
     def _keeps(self, effect: Load | Update, lowering: Lowering, index: int) -> None:
         """Check what must hold of what an update has read."""
         for k, condition in enumerate(effect.conditions if isinstance(effect, Update) else ()):
@@ -201,7 +220,7 @@ class EffectEmitter:
 
     def _tell(self, kind: EventKind, type: Type, i: int, index: int, word: str) -> None:
         """Note that the i-th value of an instruction is read or written, if that is observed."""
-        if kind not in self.text.flow.observed.kinds:
+        if kind not in self.text.flow.observed.kinds or index in self.text.kernel.added:
             return
         e = self.text.emitter
         low, high = word, "0"
