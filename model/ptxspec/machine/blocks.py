@@ -41,6 +41,8 @@ class BlockKind(StrEnum):
     HEAP = "the heap"
     ARRAY = "arrays of the launch"
     OWNED = "memory of the caller"
+    SHADOW = "what is initialized of allocated memory"
+    INITIALIZED = "what is initialized of other memory"
 
 
 class GlobalBlock(NamedTuple):
@@ -65,6 +67,13 @@ class GlobalBlock(NamedTuple):
     def __str__(self) -> str:
         at = f" at {self.base:#x}" if self.kind is BlockKind.OWNED else ""
         return f"{self.name} ({self.size} bytes{at})"
+
+
+def shadow_block(block: GlobalBlock, shadow: np.ndarray | None) -> GlobalBlock:
+    """The shadow of a block: these bits are initialized; None: all are."""
+    kind = BlockKind.INITIALIZED if shadow is None else BlockKind.SHADOW
+    bits = np.full(block.size, 0xFF, np.uint8) if shadow is None else shadow
+    return GlobalBlock(block.base + SHADOW, kind.value, bits, True, kind)
 
 
 def base_of(block: GlobalBlock) -> int:

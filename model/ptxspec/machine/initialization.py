@@ -78,17 +78,13 @@ class ShadowedKernel(NamedTuple):
     kernel: Kernel
     reported: dict[int, Reported]
     shadowed: frozenset[str]
+    generic: bool
+    """whether a generic address may be one of memory of threads and CTAs, or one of global memory"""
 
 
 def shadow_of(register: str) -> str:
     """The name of a register's shadow; that of a register of the thread is one of the thread, too."""
     return f"{_SHADOW}{register}@" if register == CONDITION_CODE else f"{_SHADOW}{register}"
-
-
-def has_generic_parts(kernel: Kernel) -> bool:
-    """Whether a generic address of a kernel may be one of memory of threads and CTAs, or one of global memory."""
-    generic = any(isinstance(e := op.plan.meaning.effect, Access) and (op.space or e.space) == "generic" for op in kernel.code)
-    return generic and any(kernel.sizes[space] for space in contracts.state_spaces.in_parts())
 
 
 def with_shadows(kernel: Kernel, observed: ObservedEvents) -> ShadowedKernel:
@@ -168,7 +164,7 @@ class _Shadowing:
         begins.append(len(self.kernel.code))
         self.kernel.labels = {name: begins[at] for name, at in kernel.labels.items()}
         self.kernel.added = frozenset(self.added)
-        return ShadowedKernel(self.kernel, self.reported, frozenset(self.shadowed))
+        return ShadowedKernel(self.kernel, self.reported, frozenset(self.shadowed), self._has_generic_parts())
 
     # which registers have shadows ----------------------------------------------------------------------------------------
 
@@ -238,6 +234,11 @@ class _Shadowing:
         names = {o.base.text for _, _, o in values_of(op) if isinstance(o, tree.Address) and isinstance(o.base, tree.Name)}
         places = {place.name: place for place in self.before.parameters}
         return not all(name in places and not places[name].dimensions for name in names)
+
+    def _has_generic_parts(self) -> bool:
+        effects = ((op.space, op.plan.meaning.effect) for op in self.before.code)
+        generic = any(isinstance(e, Access) and (space or e.space) == "generic" for space, e in effects)
+        return generic and self.generic
 
     # instructions --------------------------------------------------------------------------------------------------------
 

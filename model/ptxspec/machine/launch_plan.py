@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec import contracts
@@ -105,6 +105,14 @@ class LaunchPlan:
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
 
+    @cached_property
+    def reaching_unwritten(self) -> LaunchPlan:
+        """The same for launches that may reach global memory which is not initialized."""
+        observed = self._settings.observed._replace(unwritten=True)
+        return LaunchPlan(
+            self._launches, self._kernel, self._extents, self._settings._replace(observed=observed), self.limits
+        )
+
     def execute(self, args: Sequence[Any], reached: ReachedMemory, limits: LaunchLimits) -> Outcome:
         """Run the grid, and let the arrays, the images and the module have what it wrote. Raises what `Module.launch` does."""
         launches, kernel, settings = self._launches, self._kernel, self._settings
@@ -120,7 +128,7 @@ class LaunchPlan:
         if arrays:
             launches.warn_of_elements(kernel, arrays)
         extents = self._extents.numbered(launches.next_number())
-        blocks = launches.blocks(reached, arrays)
+        blocks = launches.blocks(reached, arrays, settings.observed.unwritten)
         counting = CountCollector(self.program) if settings.observed.counts else None
         collector = FindingCollector() if settings.observed.checks else None
         try:

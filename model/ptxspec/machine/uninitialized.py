@@ -13,7 +13,7 @@ from ptxspec.language.checked import Checked, Op
 from ptxspec.language.debugging import origin
 from ptxspec.language.forms import page_name, registry
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.blocks import SHADOW
+from ptxspec.machine.blocks import SHADOW, BlockKind
 from ptxspec.machine.errors import Where
 from ptxspec.machine.events import UNINITIALIZED, WORDS, EventKind
 from ptxspec.machine.findings import Finding, FindingCollector
@@ -126,7 +126,8 @@ class UninitializedChecker:
     @cached_property
     def _tracked(self) -> _Ranges:
         """The addresses of memory that threads or the host have allocated."""
-        return _Ranges([(b.base - SHADOW, b.end - SHADOW) for b in self.memory.blocks.blocks if b.base >= SHADOW and b.name])
+        shadows = (block for block in self.memory.blocks.blocks if block.kind is BlockKind.SHADOW)
+        return _Ranges([(block.base - SHADOW, block.end - SHADOW) for block in shadows])
 
     # where undefined bits come from --------------------------------------------------------------------------------------
 
