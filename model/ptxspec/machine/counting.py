@@ -25,6 +25,7 @@ from ptxspec.terms.effects import (
     ClusterArrive,
     ClusterWait,
     Collective,
+    Examine,
     Exit,
     Fence,
     GridDependency,
@@ -202,7 +203,7 @@ class CountCollector:
                 return {}, moved
             case Initiate(space=into, of=source):
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
-            case None | Check() | Report() | Initialize() | Fence() | GridDependency() | Advance():
+            case None | Check() | Report() | Examine() | Initialize() | Fence() | GridDependency() | Advance():
                 return {}, {}
             case StackEnd() | Reserve() | Release():
                 return {}, {}

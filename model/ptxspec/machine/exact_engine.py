@@ -70,6 +70,7 @@ from ptxspec.terms.effects import (
     Collective,
     Effect,
     Ending,
+    Examine,
     Exit,
     Fencing,
     ImageAccess,
@@ -525,6 +526,8 @@ class ExactRun:
                     self.check(effect, env, thread)
                 case Report():
                     self.report(effect, env, thread)
+                case Examine():
+                    self.examine(effect, thread)
                 case Initialize():
                     self.initialize(effect, thread)
                 case Initiate():
@@ -845,11 +848,18 @@ class ExactRun:
         (address,) = self.values("address", (integer(0) if effect.address is None else effect.address,), env, thread)
         self.note(EventKind.REPORT, self.index, thread, location=address, size=effect.size)
 
+    def examine(self, effect: Examine, thread: int) -> None:
+        """Note that a check has found something, if not all bits of a range are initialized."""
+        at, size, to = self.values("examined", (effect.address, effect.size, effect.to), {}, thread)
+        array, begin = self.memory.ranged(effect.space, at, 1, size, False, thread // self.extents.threads, thread, True)
+        if not (array[begin : begin + size] == 0xFF).all():
+            self.note(EventKind.REPORT, self.index, thread, location=to, size=size)
+
     def initialize(self, effect: Initialize, thread: int) -> None:
         """Change which bits of a range are initialized."""
         none, slot = integer(0), thread // self.extents.threads
-        terms = effect.address, effect.size, none if effect.source is None else effect.source, effect.read or none
-        to, size, source, read = self.values("initialized", terms, {}, thread)
+        given = [none if term is None else term for term in (effect.source, effect.read)]
+        to, size, source, read = self.values("initialized", (effect.address, effect.size, *given), {}, thread)
         array, at = self.memory.ranged(effect.space, to, 1, size, True, slot, thread, True)
         if size:
             array[at : at + size] = 0xFF if effect.initialized else 0

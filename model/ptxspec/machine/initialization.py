@@ -17,10 +17,12 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op, Read, Written
-from ptxspec.machine.call_graph import KEPT
+from ptxspec.language.checked import CallSite, Formal, Kernel, Op, Read, Written
+from ptxspec.language.scopes import MODULE
+from ptxspec.machine.call_graph import ENDS, FRAME, KEPT
 from ptxspec.machine.events import ObservedEvents
 from ptxspec.machine.flow import FlowGraph, destinations, registers_written, values_of
+from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, Int, Term, integer, truth_variable, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
@@ -35,6 +37,7 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Examine,
     Exit,
     Fence,
     GridDependency,
@@ -84,7 +87,7 @@ class ShadowedKernel(NamedTuple):
 
 def shadow_of(register: str) -> str:
     """The name of a register's shadow; that of a register of the thread is one of the thread, too."""
-    return f"{_SHADOW}{register}@" if register == CONDITION_CODE else f"{_SHADOW}{register}"
+    return f"{_SHADOW}{register}{MODULE}" if register == CONDITION_CODE else f"{_SHADOW}{register}"
 
 
 def with_shadows(kernel: Kernel, observed: ObservedEvents) -> ShadowedKernel:
@@ -189,7 +192,10 @@ class _Shadowing:
             signature = None if function is None else function.signature
             given = {f.register for f in signature.parameters if f.register} if signature else set()
             live = flow.live_in[entered[start]] if start in entered else set()
-            begin[name] = sorted(live - given - set(KEPT))
+            of_others = {r for other, body in kernel.functions.items() if other != name for r in body.registers}
+            if signature is not None:  # what functions share begins with the entry
+                live &= function.registers.keys() if function is not None else set()
+            begin[name] = sorted(live - given - set(KEPT) - of_others)
         return begin
 
     def _shadowed(self) -> set[str]:
@@ -212,10 +218,27 @@ class _Shadowing:
         match effect:
             case Load() | Update():
                 return written if self._is_tracked(op, effect) else ()
+            case Call() if op.call is not None and system_function(self.before, op) is None:
+                return self._undefined_by_call(op.call, shadowed)
             case None | Fence() | GridDependency() | Collective():
                 return written if any(register_of(o) in shadowed for _, _, o in values_of(op)) else ()
             case _:
                 return ()
+
+    def _undefined_by_call(self, call: CallSite, shadowed: set[str]) -> Iterable[str]:
+        """The parameters and the results that may get undefined bits of a call."""
+        called = self.before.functions if call.function is None else {call.function: self.before.functions.get(call.function)}
+        for function in called.values():
+            if function is None or function.signature is None:
+                continue
+            signature = function.signature
+            for argument, formal in zip(call.arguments, signature.parameters, strict=False):
+                if formal.register is not None and (self._framed(argument) or register_of(argument) in shadowed):
+                    yield formal.register
+            for result, formal in zip(call.results, signature.returns, strict=False):
+                if isinstance(result, tree.Name) and result.text in self.before.registers:
+                    if formal.register is None or formal.register in shadowed:
+                        yield result.text
 
     def _is_tracked(self, op: Op, effect: Access) -> bool:
         """Whether what is accessed may be undefined."""
@@ -280,7 +303,8 @@ class _Shadowing:
 
     def _begin(self, op: Op, function: str) -> None:
         """Let the registers be undefined that a function may read before it writes them."""
-        heading = op._replace(space="")
+        heading = op._replace(space="", guard=None)
+        self._received(heading, function)
         for name in self.begin_undefined[function]:
             self._add(heading, None, [(shadow_of(name), _everything(self.before.registers[name]))])
 
@@ -319,14 +343,18 @@ class _Shadowing:
                 self._report(op, operands, page.OPERATION, *effect.operands)
             case Reserve():
                 self._report(op, operands, page.STACK, effect.size)
+                self._reserve(op, effect, operands, index)
+                return
             case Release():
                 self._report(op, operands, page.STACK, effect.end)
             case Call():
                 self._call(op, effect, operands, index)
                 return
-            case ClusterArrive() | ClusterWait() | StackEnd() | Branch() | Return() | Exit() | Stop():
+            case Return():
+                self._left(op, index)
+            case ClusterArrive() | ClusterWait() | StackEnd() | Branch() | Exit() | Stop():
                 pass
-            case Report() | Initialize():
+            case Report() | Examine() | Initialize():
                 raise AssertionError("only this adds reports")
             case _:
                 assert_never(effect)
@@ -548,10 +576,190 @@ class _Shadowing:
         self._defined(op)
 
     def _initiate(self, op: Op, effect: Initiate, operands: _Operands) -> None:
-        raise ValueError(f"check='uninitialized' does not know {op.plan.form.mnemonic}")
+        """An asynchronous operation: what it writes is initialized as what it reads is when it is initiated. No thread may change
+        either before it is complete."""
+        page, (to, source) = contracts.initialization, (effect.to, effect.source)
+        assert isinstance(to, Int) and isinstance(source, Int)
+        self._report(op, operands, page.ADDRESS, to, source, *_some(effect.object))
+        self._report(op, operands, page.OPERATION, effect.read, effect.size)
+        self.kernel.code.append(op)
+        into, of = (self._is_space_tracked(space) for space in (effect.space, effect.of))
+        if page.is_seen(contracts.access.unnumbered(effect.space)) and of:
+            examine = Examine(page.STORED, effect.of, source, effect.read, to)
+            at = self._add(op, operands, (), examine, op.guard)
+            self.reported[at] = Reported(frozenset(), effect.of)
+        if into:
+            copied = (effect.of, source, effect.read) if of else ("", None, None)
+            self._add(op, operands, (), Initialize(effect.space, to, effect.size, True, *copied), op.guard)
+
+    def _is_space_tracked(self, space: str) -> bool:
+        """Whether what lies in a state space may be undefined."""
+        name = contracts.access.unnumbered(space)
+        if contracts.state_spaces.SPACES[name].shared_by == contracts.state_spaces.CONTEXT:
+            return self.unwritten
+        return contracts.initialization.begins_undefined(name)
+
+    def _reserve(self, op: Op, effect: Reserve, operands: _Operands, index: int) -> None:
+        """Bytes that the stack gets are undefined."""
+        kept, begin, size = f"@size.{index}", variable("begin of bytes", 64), variable("count of bytes", 64)
+        self.kernel.registers[kept] = TYPES["b64"]
+        self._add(op, operands, [(kept, low_bits(effect.size, 64))])
+        self._defined(op)
+        self.kernel.code.append(op)
+        undefined = Initialize(contracts.state_spaces.OF_FRAMES, begin, size, False)
+        self._add(op, None, (), undefined, op.guard, [(begin, ENDS), (size, kept)])
+
+    # calls ---------------------------------------------------------------------------------------------------------------
 
     def _call(self, op: Op, effect: Call, operands: _Operands, index: int) -> None:
-        raise ValueError(f"check='uninitialized' does not know {op.plan.form.mnemonic}")
+        """A call passes the shadows of arguments, and of results, in registers that all functions share."""
+        call, page = op.call, contracts.initialization
+        assert call is not None
+        if isinstance(effect.function, Int):
+            self._report(op, operands, page.BRANCH, effect.function)
+        if system_function(self.before, op) is not None:
+            self._system_call(op, call, index)
+            return
+        for formal in (*call.signature.parameters, *call.signature.returns):
+            self._refuse_formal(op, formal, call.function is None)
+        for k, (argument, formal) in enumerate(zip(call.arguments, call.signature.parameters, strict=False)):
+            self._give(op, argument, formal, f"pass.{k}")
+        self.kernel.code.append(op)
+        for k, (result, formal) in enumerate(zip(call.results, call.signature.returns, strict=True)):
+            if result != tree.Name("_"):
+                self._take(op, result, formal, f"return.{k}", op.guard)
+
+    def _refuse_formal(self, op: Op, formal: Formal, indirect: bool) -> None:
+        """Raise ValueError for a parameter or a result that the check does not know."""
+        if formal.is_open or formal.vector > 1 or (formal.is_array and indirect):
+            what = "arrays without a size" if formal.is_open else "vectors" if formal.vector > 1 else "indirect calls with arrays"
+            raise ValueError(f"check='uninitialized' does not know {what} ({op.plan.form.mnemonic})")
+
+    def _words(self, formal: Formal, stem: str) -> list[tuple[str, int, Type]]:
+        """The registers in which the undefined bits of an argument or a result are passed: (name, offset, type)."""
+        size = formal.type.bytes if not formal.is_array else min(formal.aligned, 8)
+        count = formal.size // size if formal.is_array else 1
+        type = formal.type if formal.type.kind == "pred" else TYPES[f"b{8 * size}"]
+        words = [(f"@{stem}.{j}.{type.width}{MODULE}", j * size, type) for j in range(count)]
+        self.kernel.registers.update({name: type for name, _, type in words})
+        return words
+
+    def _framed(self, operand: Any) -> bool:
+        """Whether an operand is a variable in a frame."""
+        place = self.before.places.get(operand.text) if isinstance(operand, tree.Name) else None
+        return place is not None and operand.text not in self.before.registers
+
+    def _give(self, op: Op, operand: Any, formal: Formal, stem: str) -> None:
+        """Leave the undefined bits of an argument or a result in registers."""
+        for name, offset, type in self._words(formal, stem):
+            bits: Any = _nothing(type)
+            if self._framed(operand):
+                self._load_frame(op, operand, offset, type, name)
+                continue
+            register = register_of(operand)
+            known: list[tuple[Any, str]] = []
+            if register is not None and register in self.shadowed:
+                bits = _same(self.before.registers[register], "undefined bits")
+                known.append((bits, shadow_of(register)))
+            self._add(op, None, [(name, bits if isinstance(bits, Bool) else low_bits(bits, type.width))], registers=known)
+
+    def _take(self, op: Op, operand: Any, formal: Formal, stem: str, guard: tuple[str, bool] | None) -> None:
+        """Let a parameter or a result have the undefined bits that registers have."""
+        for name, offset, type in self._words(formal, stem):
+            bits = _same(type, "passed bits")
+            if self._framed(operand):
+                self._store_frame(op, operand, offset, type, bits ^ (1 << type.width) - 1, [(bits, name)], guard)
+            elif operand.text in self.shadowed:
+                self._add(op, None, [(shadow_of(operand.text), bits)], None, guard, [(bits, name)])
+
+    def _load_frame(self, op: Op, operand: Any, offset: int, type: Type, name: str) -> None:
+        """Load undefined bits of a variable in the frame."""
+        address, width = variable("address of frame", 64), type.width
+        load = Load(contracts.state_spaces.OF_FRAMES, address, type, 1, {}, shadow=True)
+        bits = variable("%loaded0", width) ^ (1 << width) - 1
+        self._in_frame(op, operand, offset, load, [(name, bits)], (), None)
+
+    def _store_frame(
+        self,
+        op: Op,
+        operand: Any,
+        offset: int,
+        type: Type,
+        bits: Int,
+        known: Sequence[tuple[Any, str]],
+        guard: tuple[str, bool] | None,
+    ) -> None:
+        """Store which bits of a variable in the frame are initialized."""
+        address = variable("address of frame", 64)
+        store = Store(contracts.state_spaces.OF_FRAMES, address, type, (bits,), {}, shadow=True)
+        self._in_frame(op, operand, offset, store, (), known, guard)
+
+    def _in_frame(
+        self,
+        op: Op,
+        operand: Any,
+        offset: int,
+        effect: Load | Store,
+        results: Sequence[tuple[str, Any]],
+        known: Sequence[tuple[Any, str]],
+        guard: tuple[str, bool] | None,
+    ) -> None:
+        at = self._add(op._replace(space=""), None, results, effect, guard, known)
+        added = self.kernel.code[at]
+        meaning = added.plan.meaning
+        place = Input("address of frame", None, (variable("address of frame", 64),))
+        plan = added.plan._replace(
+            meaning=meaning._replace(inputs=(*meaning.inputs, place)),
+            parts=(*added.plan.parts, Read("address of frame")),
+        )
+        self.kernel.code[at] = added._replace(plan=plan, operands=(*added.operands, tree.Sum(operand, offset)))
+
+    def _system_call(self, op: Op, call: CallSite, index: int) -> None:
+        """What is passed to the system must be initialized; what it gives is."""
+        page = contracts.initialization
+        for k, (argument, formal) in enumerate(zip(call.arguments, call.signature.parameters, strict=True)):
+            self._give(op, argument, formal, f"pass.{k}")
+            register = register_of(argument)
+            about = {register} if register in self.shadowed else set()
+            for name, _, type in self._words(formal, f"pass.{k}"):
+                bits = _same(type, "passed bits")
+                some = bits if isinstance(bits, Bool) else bits != 0
+                if about or self._framed(argument):
+                    frames = contracts.state_spaces.OF_FRAMES
+                    self._report_if(op, _Operands(op, self.before, set()), page.SYSTEM, some, [(bits, name)], about, space=frames)
+        self.kernel.code.append(op)
+        for result, formal in zip(call.results, call.signature.returns, strict=True):
+            if self._framed(result):
+                everything = integer((1 << 8 * formal.size) - 1)
+                self._store_frame(op, result, 0, TYPES[f"b{8 * formal.size}"], everything, (), op.guard)
+            elif result != tree.Name("_") and result.text in self.shadowed:
+                self._add(op, None, [(shadow_of(result.text), _nothing(formal.type))], None, op.guard)
+
+    def _received(self, op: Op, function: str) -> None:
+        """A function begins: its frame is undefined, and its parameters are as the call has passed them."""
+        body = self.before.functions.get(function)
+        if body is None or body.signature is None:
+            return
+        begin, frames = variable("begin of frame", 64), contracts.state_spaces.OF_FRAMES
+        if body.frame_size:
+            undefined = Initialize(frames, begin, integer(body.frame_size), False)
+            self._add(op, None, (), undefined, None, [(begin, FRAME)])
+        for k, formal in enumerate(body.signature.parameters):
+            self._take(op, _operand_of(formal, body), formal, f"pass.{k}", None)
+
+    def _left(self, op: Op, index: int) -> None:
+        """A function ends: it leaves the undefined bits of its results."""
+        body = self.before.functions.get(self.flow.function_of(index))
+        signature = None if body is None else body.signature
+        for k, formal in enumerate(signature.returns if body is not None and signature is not None else ()):
+            self._give(op, _operand_of(formal, body), formal, f"return.{k}")
+
+
+def _operand_of(formal: Formal, function: Kernel) -> tree.Name:
+    """A parameter or a result as the instructions of its function name it."""
+    if formal.register is not None:
+        return tree.Name(formal.register)
+    return tree.Name(next(name for name, place in function.places.items() if place == formal.place))
 
 
 def bits_of_all(some: Bool, value: Any) -> Any:

@@ -22,6 +22,7 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Examine,
     Exit,
     Fence,
     GridDependency,
@@ -91,7 +92,7 @@ def role_of(effect: Effect | None) -> Role:
             return Role()
         case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
             return Role()
-        case Report() | Initialize():
+        case Report() | Examine() | Initialize():
             return Role()
         case Initiate() | Advance():
             return Role()

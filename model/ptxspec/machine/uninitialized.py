@@ -21,7 +21,7 @@ from ptxspec.machine.flow import registers_written, successors, values_of
 from ptxspec.machine.initialization import READ_FIRST, Reported, register_of
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.program import KernelProgram, describe
-from ptxspec.terms.effects import Access, Report
+from ptxspec.terms.effects import Access, Examine, Report, Return
 from ptxspec.terms.registries import RULES
 
 _KIND, _FIRST, _INSTRUCTION, _THREAD, _LOCATION, _SIZE = (
@@ -63,7 +63,7 @@ class UninitializedChecker:
     def tell(self, rows: np.ndarray) -> None:
         for row in rows[rows[:, _KIND] == EventKind.REPORT].tolist():
             index, effect = row[_INSTRUCTION], self.program.kernel.code[row[_INSTRUCTION]].plan.meaning.effect
-            assert isinstance(effect, Report)
+            assert isinstance(effect, Report | Examine)
             if effect.what == READ_FIRST:
                 space, address = self._resolved(self.reported[index].space, row[_LOCATION])
                 read = UndefinedRead(index, row[_FIRST], row[_THREAD], space, address, row[_SIZE])
@@ -73,7 +73,7 @@ class UninitializedChecker:
             else:
                 self._find(index, effect, row)
 
-    def _find(self, index: int, effect: Report, row: list[int]) -> None:
+    def _find(self, index: int, effect: Report | Examine, row: list[int]) -> None:
         page, about = contracts.initialization, self.reported[index]
         if effect.what == page.STORED and not self._is_seen(row[_LOCATION]):
             return
@@ -179,18 +179,25 @@ def sources_of(program: KernelProgram, index: int, registers: frozenset[str]) ->
     seen: set[tuple[int, str]] = set()
     loads: dict[int, None] = {}
     unwritten: dict[tuple[int, str], None] = {}
+    passed = _Passed(program)
     while todo:
         at, name, reader = todo.popleft()
         ways = before.get(at, [])
-        if not ways or at in program_starts(program):
-            unwritten[reader, name] = None
+        if at in passed.starts:
+            given = passed.given(at, name)
+            todo.extend((call, register, call) for call, register in given if (call, register) not in seen)
+            seen.update(given)
+            if not given:
+                unwritten[reader, name] = None
         for previous in ways:
             if (previous, name) in seen:
                 continue
             seen.add((previous, name))
             op = kernel.code[previous]
-            writes = previous not in kernel.added and name in registers_written(op)
-            if writes:
+            left = [] if op.call is None or previous in kernel.added else passed.left(op, name)
+            todo.extend((end, register, end) for end, register in left)
+            writes = bool(left) or (previous not in kernel.added and name in registers_written(op))
+            if writes and not left:
                 if isinstance(op.plan.meaning.effect, Access):
                     loads[op.position] = None
                 else:
@@ -200,9 +207,41 @@ def sources_of(program: KernelProgram, index: int, registers: frozenset[str]) ->
     return Sources([*loads], [*unwritten])
 
 
-def program_starts(program: KernelProgram) -> set[int]:
-    """The first instructions of the entry and its functions."""
-    return {*program.kernel.starts.values()} or {0}
+class _Passed:
+    """What calls of a kernel pass in registers."""
+
+    def __init__(self, program: KernelProgram):
+        self.kernel, self.flow = program.kernel, program.flow
+        starts = self.kernel.starts or {self.kernel.name: 0}
+        #: the first instructions of the entry and its functions
+        self.starts = {start: name for name, start in starts.items()}
+
+    def given(self, start: int, register: str) -> list[tuple[int, str]]:
+        """The calls that pass a register as a parameter of the function that begins at an instruction."""
+        function = self.kernel.functions.get(self.starts[start])
+        if function is None or function.signature is None:
+            return []
+        names = [formal.register for formal in function.signature.parameters]
+        if register not in names:
+            return []
+        k, given = names.index(register), []
+        for index, op in enumerate(self.kernel.code):
+            if op.call is not None and op.call.function in (None, function.name) and k < len(op.call.arguments):
+                argument = register_of(op.call.arguments[k])
+                if argument in self.kernel.registers:
+                    given.append((index, argument))
+        return given
+
+    def left(self, op: Op, register: str) -> list[tuple[int, str]]:
+        """The ends of functions at which a register is left that a call has as a result."""
+        assert op.call is not None
+        names = [register_of(result) for result in op.call.results]
+        function = self.kernel.functions.get(op.call.function or "")
+        if register not in names or function is None or function.signature is None:
+            return []
+        left = function.signature.returns[names.index(register)].register
+        ends = (i for i, each in enumerate(self.kernel.code) if isinstance(each.plan.meaning.effect, Return))
+        return [(i, left) for i in ends if left is not None and self.flow.function_of(i) == function.name]
 
 
 def _shadowed_of(op: Op, shadowed: frozenset[str]) -> list[str]:

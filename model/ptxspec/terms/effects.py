@@ -128,6 +128,18 @@ class Report:
 
 
 @record(frozen=True)
+class Examine:
+    """Note that a check has found something here, `what` it is, if not all bits of `size` bytes at an address of a state space are
+    initialized; `to` is the address that the note has. Checks of a launch cause it, and no instruction."""
+
+    what: str
+    space: str
+    address: Int
+    size: Int
+    to: Int
+
+
+@record(frozen=True)
 class Initialize:
     """Change which bits of `size` bytes at an address are initialized: as many as are to be `read`, as those at `source` in the
     space `of`, and the others all, or none. Without a space `of`, all bytes become `initialized`, or none. Checks of a launch
@@ -360,7 +372,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 Ending: TypeAlias = Jump | Stop | Pause
 
 #: those that the checks of a launch add
-Checking: TypeAlias = Report | Initialize
+Checking: TypeAlias = Report | Examine | Initialize
 
 Effect: TypeAlias = Access | Fencing | Check | Checking | Asynchronous | StackUse | Ending
 
@@ -385,7 +397,7 @@ def orders_memory(effect: Effect | None) -> bool:
             return True
         case Load() | Store() | Update() | Initiate():
             return effect.order is not Order.WEAK
-        case None | Check() | Report() | Initialize() | Advance() | StackEnd() | Reserve() | Release():
+        case None | Check() | Report() | Examine() | Initialize() | Advance() | StackEnd() | Reserve() | Release():
             return False
         case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
             return False

@@ -60,6 +60,7 @@ from ptxspec.terms.effects import (
     ClusterArrive,
     ClusterWait,
     Collective,
+    Examine,
     Exit,
     Fence,
     GridDependency,
@@ -356,7 +357,7 @@ class NativeRun:
                     call_target(program, op, self._block_of(index), op.call.function or value)
                 case IndexedBranch():
                     return Violation("branch index", f"index {value} of a list of {len(self._block_of(index).ways)}")
-                case None | Report() | Fence() | GridDependency() | Advance() | StackEnd():
+                case None | Report() | Examine() | Fence() | GridDependency() | Advance() | StackEnd():
                     pass
                 case Branch() | Return() | Exit():
                     pass

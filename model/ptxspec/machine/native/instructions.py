@@ -28,6 +28,7 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Examine,
     Exit,
     Fence,
     GridDependency,
@@ -48,6 +49,27 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
+
+
+#: the function that says whether all bits of a range are initialized
+INITIALIZED = """define internal i1 @ptxspec_initialized(ptr %begin, i64 %size) {
+entry:
+  br label %look
+look:
+  %at = phi i64 [0, %entry], [%following, %more]
+  %inside = icmp ult i64 %at, %size
+  br i1 %inside, label %more, label %whole
+more:
+  %cell = getelementptr i8, ptr %begin, i64 %at
+  %bits = load i8, ptr %cell
+  %following = add i64 %at, 1
+  %all = icmp eq i8 %bits, -1
+  br i1 %all, label %look, label %partly
+whole:
+  ret i1 true
+partly:
+  ret i1 false
+}"""
 
 
 class ComputationEmitter:
@@ -151,6 +173,9 @@ class EffectEmitter:
                 address = "0" if effect.address is None else lowering.low(effect.address, 64)
                 self.text.event(EventKind.REPORT, location=address, size=str(effect.size))
                 return []
+            case Examine():
+                self._examine(effect, lowering, index)
+                return []
             case Initialize():
                 self._initialize(effect, lowering, index)
                 return []
@@ -191,6 +216,18 @@ class EffectEmitter:
                 raise AssertionError("what ends a block stands in its midst")
             case _:
                 assert_never(effect)
+
+    def _examine(self, effect: Examine, lowering: Lowering, index: int) -> None:
+        """Note that a check has found something, if not all bits of a range are initialized."""
+        address, size, to = (lowering.low(t, 64) for t in (effect.address, effect.size, effect.to))
+        pointer = self.accesses.ranged(effect.space, address, 1, size, False, index, shadow=True)
+        self.text.emitter.needs.add(INITIALIZED)
+        name = f"%initialized{len(self.text.lines)}"
+        self.text.lines.append(
+            f"  {name} = call i1 @ptxspec_initialized(ptr {pointer}, i64 {self.text.span(size)})\n"
+            f"  {name}not = xor i1 {name}, true"
+        )
+        self.text.event(EventKind.REPORT, f"{name}not", location=to, size=size)
 
     def _initialize(self, effect: Initialize, lowering: Lowering, index: int) -> None:
         """Change which bits of a range are initialized."""
