@@ -104,8 +104,13 @@ class _Operands:
         self.shadows: dict[str, tuple[Term, str]] = {}
         #: the registers with a shadow that stand behind a variable
         self.registers: dict[str, str] = {}
+        #: variables that stand for the same register as another one
+        self.same: dict[str, Any] = {}
+        first: dict[tuple[Any, int], Any] = {}
         for type, symbol, operand in values_of(op):
             name, width = symbol.attrs
+            if isinstance(operand, tree.Name) and first.setdefault((operand.text, width), symbol) is not symbol:
+                self.same[name] = first[operand.text, width]
             self.values[name] = type, symbol, operand
             register = register_of(operand)
             if register is not None and register in shadowed:
@@ -387,6 +392,7 @@ class _Shadowing:
             if name in self.shadowed:
                 width = self.before.registers[name].width
                 value = contracts.type_checking.widened(term, type, width) if width > type.width else term
+                value = substitute(value, operands.same) if operands.same else value
                 bits = operands.undefined.of(value)
                 results[name] = value, bits if isinstance(bits, Bool) else low_bits(bits, width)
         return [(name, *both) for name, both in results.items()]
@@ -451,7 +457,10 @@ class _Shadowing:
         if isinstance(effect, Store) and seen:
             self._report(op, operands, page.STORED, *effect.values, address=effect.address, size=effect.bytes)
         if isinstance(effect, Update):
-            self._report(op, operands, page.UPDATED, *effect.values, *effect.conditions)
+            used = [*effect.values, *effect.conditions]
+            condition = operands.undefined.any_below(*used)
+            if condition is not FALSE:
+                self._report_if(op, operands, page.UPDATED, condition, (), operands.registers_of(used))
         address, more = effect.address, []
         if tracked and not isinstance(effect, Store) and self._overwrites_address(op, effect):
             kept = f"@address.{index}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, Term, constant, integer
-from ptxspec.terms.vocabulary import FALSE, TRUE, known_result, low_bits, select, sign_extend
+from ptxspec.terms.vocabulary import FALSE, TRUE, known_result, low_bits, select, sign_extend, variables_in
 
 #: operators whose undefined bits are found bit by bit; a term with more of them than MOST_PARTS is taken as a whole
 _BY_BITS = frozenset(
@@ -58,6 +58,13 @@ class UndefinedBits:
             some = some | _is_some(self.of(term))
         return some
 
+    def any_below(self, *terms: Any) -> Bool:
+        """Whether a bit of a variable is undefined that some terms depend on."""
+        some = FALSE
+        for name in sorted(variables_in(terms)):
+            some = some | _is_some(self.variables.get(name, _NONE))
+        return some
+
     def _parts(self, term: Any) -> int:
         """How many terms are looked at one by one."""
         seen: dict[int, Any] = {}
@@ -70,32 +77,27 @@ class UndefinedBits:
         return len(seen)
 
     def _as_a_whole(self, term: Any) -> Any:
-        some, seen, stack = FALSE, {id(term): term}, [term]
-        while stack:
-            t = stack.pop()
-            if t.op == "var":
-                some = some | _is_some(self.variables.get(t.attrs[0], _NONE))
-            for a in t.args:
-                if id(a) not in seen:
-                    seen[id(a)] = a
-                    stack.append(a)
+        some = self.any_below(term)
         return some if isinstance(term, Bool) else select(some, _everything(term), _NONE)
 
     def _by_bits(self, t: Any) -> Any:
         bits = [self._known[id(a)] for a in t.args]
         if t.op == "var":
             return self.variables.get(t.attrs[0], FALSE if isinstance(t, Bool) else _NONE)
-        if all(_is_none(b) for b in bits):
+        cancels = t.op in ("sub", "xor", "differ") and t.args[0] is t.args[1]
+        if cancels or all(_is_none(b) for b in bits):
             return FALSE if isinstance(t, Bool) else _NONE
         match t.op:
             case "low":
                 return low_bits(bits[0], t.attrs[0])
             case "signed":
                 return sign_extend(bits[0], t.attrs[0])
-            case "bounded" | "not":
+            case "not":
                 return bits[0]
+            case "bounded":
+                return _narrowed(t, bits[0])
             case "select":
-                return _selected(t.args, bits)
+                return _narrowed(t, _selected(t.args, bits))
             case "all" | "any":
                 return _combined(t.op == "all", t.args, bits)
             case "differ":
@@ -106,7 +108,7 @@ class UndefinedBits:
                 return _less(*t.args, *bits)
             case "shl" | "shr":
                 by_number = bits[0] << t.args[1] if t.op == "shl" else bits[0] >> t.args[1]
-                return select(_is_some(bits[1]), _everything(t), by_number)
+                return _narrowed(t, select(_is_some(bits[1]), _everything(t), by_number))
             case _:
                 return _narrowed(t, _ARITHMETIC[t.op](*t.args, *bits))
 
@@ -173,7 +175,8 @@ def _bounds(x: Int, undefined: Int) -> tuple[Int, Int]:
         return x, x
     if x.lo >= 0:
         return x & ~undefined, x | undefined
-    sign = undefined & -(1 << bits_for(x.lo, x.hi)[0] - 1)
+    place = bits_for(x.lo, x.hi)[0] - 1  # all bits from there on are the sign
+    sign = select(undefined >> place == 0, integer(0), integer(-1 << place))
     return (x & ~undefined) | sign, (x | undefined) & ~sign
 
 
