@@ -3,6 +3,7 @@ none is too many where a definition moves bits."""
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -41,7 +42,9 @@ def shadows(terms: list[Any]) -> dict[str, Term]:
 
 def word(rng: random.Random, width: int) -> int:
     """Numbers at the edges and in the midst."""
-    return rng.choice([0, (1 << width) - 1, 1 << width - 1, rng.randrange(1 << width), rng.randrange(1 << min(width, 6))])
+    return rng.choice(
+        [0, (1 << width) - 1, 1 << width - 1, rng.randrange(1 << width), rng.randrange(1 << min(width, 6))]
+    )
 
 
 def mask(rng: random.Random, width: int) -> int:
@@ -72,7 +75,7 @@ def unsound(term: Any, rng: random.Random, rounds: int) -> list[tuple[dict[str, 
             except NoChoice:
                 continue
             results.append((values, result, said))
-        for (values, one, said), (_, other, _) in zip(results, results[1:], strict=False):
+        for (values, one, said), (_, other, _) in itertools.pairwise(results):
             if (one ^ other) & ~said:
                 wrong.append((values, one, other, said))
     return wrong

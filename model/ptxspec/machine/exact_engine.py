@@ -505,7 +505,9 @@ class ExactRun:
             if isinstance(op.plan.meaning.effect, Fencing):
                 self.note(EventKind.FENCE, index, thread)
 
-    def act(self, effect: Access | Check | Checking | Asynchronous | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(
+        self, effect: Access | Check | Checking | Asynchronous | StackUse, op: Any, index: int, thread: int
+    ) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
         self.address = None
@@ -851,7 +853,9 @@ class ExactRun:
     def examine(self, effect: Examine, thread: int) -> None:
         """Note that a check has found something, if not all bits of a range are initialized."""
         at, size, to = self.values("examined", (effect.address, effect.size, effect.to), {}, thread)
-        array, begin = self.memory.ranged(effect.space, at, 1, size, False, thread // self.extents.threads, thread, True)
+        array, begin = self.memory.ranged(
+            effect.space, at, 1, size, False, thread // self.extents.threads, thread, True
+        )
         if not (array[begin : begin + size] == 0xFF).all():
             self.note(EventKind.REPORT, self.index, thread, location=to, size=size)
 

@@ -1,9 +1,9 @@
 """Which bits are initialized, computed beside what a kernel computes (spec/machine/initialization.md).
 
 Each register that may hold undefined bits gets a shadow: another register, with a 1 for each bit that is undefined. Memory has a
-shadow at the same addresses, with a 1 for each bit that is initialized. Beside each instruction come those that compute the shadows
-of what it writes, which follow from its definition (`terms/undefined_bits.py`), and reports where an undefined bit matters. Both
-engines see nothing but instructions.
+shadow at the same addresses, with a 1 for each bit that is initialized, so that what nobody has touched is not. Beside each
+instruction come those that compute the shadows of what it writes, which follow from its definition (`terms/undefined_bits.py`),
+and reports where an undefined bit matters. Both engines see nothing but instructions.
 
 Registers that are certainly initialized have no shadow, and cost nothing.
 """
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, assert_never
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import CallSite, Formal, Kernel, Op, Read, Written
+from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.call_graph import ENDS, FRAME, KEPT
 from ptxspec.machine.events import ObservedEvents
@@ -104,11 +105,13 @@ class _Operands:
         self.shadows: dict[str, tuple[Term, str]] = {}
         #: the registers with a shadow that stand behind a variable
         self.registers: dict[str, str] = {}
-        #: variables that stand for the same register as another one
+        #: for variables that stand for a constant, or for the same register as another one, the constant or that one
         self.same: dict[str, Any] = {}
         first: dict[tuple[Any, int], Any] = {}
         for type, symbol, operand in values_of(op):
             name, width = symbol.attrs
+            if isinstance(operand, tree.Number | tree.Float) and type is not None and not isinstance(symbol, Bool):
+                self.same[name] = integer(constant_bits(operand, type) & (1 << width) - 1)
             if isinstance(operand, tree.Name) and first.setdefault((operand.text, width), symbol) is not symbol:
                 self.same[name] = first[operand.text, width]
             self.values[name] = type, symbol, operand
@@ -180,7 +183,9 @@ class _Shadowing:
         """Raise ValueError for an instruction that the check does not know."""
         effect = op.plan.meaning.effect
         what = ""
-        if isinstance(effect, Initiate) and (isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters)):
+        if isinstance(effect, Initiate) and (
+            isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters)
+        ):
             what = "registers that are in flight"
         if isinstance(effect, Access) and effect.space == contracts.state_spaces.OF_REGISTERS:
             what = "registers that are in flight"
@@ -232,7 +237,11 @@ class _Shadowing:
 
     def _undefined_by_call(self, call: CallSite, shadowed: set[str]) -> Iterable[str]:
         """The parameters and the results that may get undefined bits of a call."""
-        called = self.before.functions if call.function is None else {call.function: self.before.functions.get(call.function)}
+        called = (
+            self.before.functions
+            if call.function is None
+            else {call.function: self.before.functions.get(call.function)}
+        )
         for function in called.values():
             if function is None or function.signature is None:
                 continue
@@ -259,9 +268,11 @@ class _Shadowing:
         """Whether an instruction may load padding of a parameter."""
         if space != contracts.state_spaces.OF_PARAMETERS:
             return False
-        names = {o.base.text for _, _, o in values_of(op) if isinstance(o, tree.Address) and isinstance(o.base, tree.Name)}
-        places = {place.name: place for place in self.before.parameters}
-        return not all(name in places and not places[name].dimensions for name in names)
+        names = {
+            o.base.text for _, _, o in values_of(op) if isinstance(o, tree.Address) and isinstance(o.base, tree.Name)
+        }
+        every = zip(self.before.parameters, self.before.parameter_types, strict=True)
+        return not names <= {place.name for place, (_, is_array) in every if not is_array}
 
     def _has_generic_parts(self) -> bool:
         effects = ((op.space, op.plan.meaning.effect) for op in self.before.code)
@@ -323,7 +334,9 @@ class _Shadowing:
         if op.guard is not None and op.guard[0] in self.shadowed:
             shadow = truth_variable("undefined guard")
             what = contracts.initialization.BRANCH if isinstance(effect, Branch) else contracts.initialization.GUARD
-            self._report_if(op, operands, what, shadow, [(shadow, shadow_of(op.guard[0]))], {op.guard[0]}, guarded=False)
+            self._report_if(
+                op, operands, what, shadow, [(shadow, shadow_of(op.guard[0]))], {op.guard[0]}, guarded=False
+            )
         page = contracts.initialization
         match effect:
             case Load() | Store() | Update():
@@ -403,7 +416,11 @@ class _Shadowing:
         assert op.guard is not None
         guard, undefined = truth_variable("guard"), truth_variable("undefined guard")
         is_truth, width = isinstance(value, Bool), self.before.registers[name].width
-        make = (lambda stem: truth_variable(f"{stem} {name}")) if is_truth else (lambda stem: variable(f"{stem} {name}", width))
+        make = (
+            (lambda stem: truth_variable(f"{stem} {name}"))
+            if is_truth
+            else (lambda stem: variable(f"{stem} {name}", width))
+        )
         old, of_old = make("old"), make("undefined old")
         more += [(guard, op.guard[0]), (undefined, shadow_of(op.guard[0])), (old, name), (of_old, shadow_of(name))]
         holds = ~guard if op.guard[1] else guard
@@ -412,7 +429,9 @@ class _Shadowing:
 
     # reports -------------------------------------------------------------------------------------------------------------
 
-    def _report(self, op: Op, operands: _Operands, what: str, *terms: Any, address: Int | None = None, size: int = 0) -> None:
+    def _report(
+        self, op: Op, operands: _Operands, what: str, *terms: Any, address: Int | None = None, size: int = 0
+    ) -> None:
         """Report if a bit of some terms is undefined, which are stored to so many bytes at an address, if there is one."""
         condition = operands.undefined.any(*terms)
         if condition is not FALSE:
@@ -488,7 +507,9 @@ class _Shadowing:
 
     def _overwrites_address(self, op: Op, effect: Access) -> bool:
         written = {*registers_written(op)}
-        return any(register_of(o) in written for _, v, o in values_of(op) if v.attrs[0] in variables_in([effect.address]))
+        return any(
+            register_of(o) in written for _, v, o in values_of(op) if v.attrs[0] in variables_in([effect.address])
+        )
 
     def _shadow_store(self, op: Op, effect: Access, address: Int, values: Sequence[Int]) -> Store:
         return Store(effect.space, address, effect.type.bits, tuple(values), {}, into=effect.into, shadow=True)
@@ -504,7 +525,7 @@ class _Shadowing:
         self._add(op, operands, results, self._shadow_load(effect, address), op.guard, more)
         shadows = {name: _same(self.kernel.registers[name], f"is {name}") for name, _ in results}
         some = FALSE
-        for name, symbol in shadows.items():
+        for _name, symbol in shadows.items():
             some = some | (symbol if isinstance(symbol, Bool) else symbol != 0)
         known = [*more, *((symbol, name) for name, symbol in shadows.items())]
         space = op.space or effect.space
@@ -641,7 +662,13 @@ class _Shadowing:
     def _refuse_formal(self, op: Op, formal: Formal, indirect: bool) -> None:
         """Raise ValueError for a parameter or a result that the check does not know."""
         if formal.is_open or formal.vector > 1 or (formal.is_array and indirect):
-            what = "arrays without a size" if formal.is_open else "vectors" if formal.vector > 1 else "indirect calls with arrays"
+            what = (
+                "arrays without a size"
+                if formal.is_open
+                else "vectors"
+                if formal.vector > 1
+                else "indirect calls with arrays"
+            )
             raise ValueError(f"check='uninitialized' does not know {what} ({op.plan.form.mnemonic})")
 
     def _words(self, formal: Formal, stem: str) -> list[tuple[str, int, Type]]:
@@ -670,14 +697,17 @@ class _Shadowing:
             if register is not None and register in self.shadowed:
                 bits = _same(self.before.registers[register], "undefined bits")
                 known.append((bits, shadow_of(register)))
-            self._add(op, None, [(name, bits if isinstance(bits, Bool) else low_bits(bits, type.width))], registers=known)
+            self._add(
+                op, None, [(name, bits if isinstance(bits, Bool) else low_bits(bits, type.width))], registers=known
+            )
 
     def _take(self, op: Op, operand: Any, formal: Formal, stem: str, guard: tuple[str, bool] | None) -> None:
         """Let a parameter or a result have the undefined bits that registers have."""
         for name, offset, type in self._words(formal, stem):
             bits = _same(type, "passed bits")
             if self._framed(operand):
-                self._store_frame(op, operand, offset, type, bits ^ (1 << type.width) - 1, [(bits, name)], guard)
+                initialized = variable("passed bits", type.width) ^ (1 << type.width) - 1
+                self._store_frame(op, operand, offset, type, initialized, [(bits, name)], guard)
             elif operand.text in self.shadowed:
                 self._add(op, None, [(shadow_of(operand.text), bits)], None, guard, [(bits, name)])
 
@@ -729,20 +759,22 @@ class _Shadowing:
         for k, (argument, formal) in enumerate(zip(call.arguments, call.signature.parameters, strict=True)):
             self._give(op, argument, formal, f"pass.{k}")
             register = register_of(argument)
-            about = {register} if register in self.shadowed else set()
+            about = {register} if register is not None and register in self.shadowed else set()
             for name, _, type in self._words(formal, f"pass.{k}"):
                 bits = _same(type, "passed bits")
                 some = bits if isinstance(bits, Bool) else bits != 0
                 if about or self._framed(argument):
                     frames = contracts.state_spaces.OF_FRAMES
-                    self._report_if(op, _Operands(op, self.before, set()), page.SYSTEM, some, [(bits, name)], about, space=frames)
+                    self._report_if(
+                        op, _Operands(op, self.before, set()), page.SYSTEM, some, [(bits, name)], about, space=frames
+                    )
         self.kernel.code.append(op)
         for result, formal in zip(call.results, call.signature.returns, strict=True):
             if self._framed(result):
                 everything = integer((1 << 8 * formal.size) - 1)
                 self._store_frame(op, result, 0, TYPES[f"b{8 * formal.size}"], everything, (), op.guard)
-            elif result != tree.Name("_") and result.text in self.shadowed:
-                self._add(op, None, [(shadow_of(result.text), _nothing(formal.type))], None, op.guard)
+            elif register_of(result) in self.shadowed:
+                self._add(op, None, [(shadow_of(str(register_of(result))), _nothing(formal.type))], None, op.guard)
 
     def _received(self, op: Op, function: str) -> None:
         """A function begins: its frame is undefined, and its parameters are as the call has passed them."""
@@ -760,8 +792,9 @@ class _Shadowing:
         """A function ends: it leaves the undefined bits of its results."""
         body = self.before.functions.get(self.flow.function_of(index))
         signature = None if body is None else body.signature
-        for k, formal in enumerate(signature.returns if body is not None and signature is not None else ()):
-            self._give(op, _operand_of(formal, body), formal, f"return.{k}")
+        if body is not None and signature is not None:
+            for k, formal in enumerate(signature.returns):
+                self._give(op, _operand_of(formal, body), formal, f"return.{k}")
 
 
 def _operand_of(formal: Formal, function: Kernel) -> tree.Name:

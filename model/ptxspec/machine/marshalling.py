@@ -97,7 +97,6 @@ class Parameters:
             block[where] = passed[id(value)].block.base.to_bytes(place.size, "little")
         return Arguments(bytes(block), [*passed.values()])
 
-
     def initialized(self, args: Sequence[Any]) -> bytes:
         """Which bits of the parameters the arguments of a launch initialize: all but those between parameters, and the padding of
         structures of NumPy."""

@@ -206,7 +206,8 @@ class LaunchMemory:
     ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
-        of the state spaces `into`, if there are any. With `shadow`, what is there is which bits of these bytes are initialized."""
+        of the state spaces `into`, if there are any. With `shadow`, that is where it says which of their bits are
+        initialized."""
         return contracts.access.access(space, address, size, write, into, ThreadStorage(self, slot, thread, shadow))
 
     def space_of(self, array: np.ndarray) -> str:
@@ -363,7 +364,11 @@ class ThreadStorage:
 
     def heap_states(self, address: Any, size: int) -> Any:
         heap = self.memory.heap
-        return None if heap is None or self.shadow else _states(self.memory.heap_states, self._in_heap(heap, address), size)
+        return (
+            None
+            if heap is None or self.shadow
+            else _states(self.memory.heap_states, self._in_heap(heap, address), size)
+        )
 
     def _in_heap(self, heap: Heap, address: int) -> int:
         """Which state is that of a byte of global memory."""

@@ -145,8 +145,8 @@ class Module:
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
         bytes that it moved in each state space, and in textures and surfaces: `Outcome.counts`.
 
-        `check` says which faults the launch is checked for that break no rule at an access: "race", accesses that the memory model
-        does not order (spec/memory-model/races.md); "uninitialized", values that nobody has written and that matter
+        `check` says which faults the launch is checked for that break no rule at an access: "race", accesses that the memory
+        model does not order (spec/memory-model/races.md); "uninitialized", values that nobody has written and that matter
         (spec/machine/initialization.md); or "all" of these. With findings, a launch ends in a LaunchError that has them all;
         with `findings="collect"` the outcome has them. One host thread executes all CTAs then.
 

@@ -129,8 +129,8 @@ class Report:
 
 @record(frozen=True)
 class Examine:
-    """Note that a check has found something here, `what` it is, if not all bits of `size` bytes at an address of a state space are
-    initialized; `to` is the address that the note has. Checks of a launch cause it, and no instruction."""
+    """Note that a check has found something here, `what` it is, if not all bits of `size` bytes at an address of a state space
+    are initialized; `to` is the address that the note has. Checks of a launch cause it, and no instruction."""
 
     what: str
     space: str

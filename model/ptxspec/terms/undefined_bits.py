@@ -119,7 +119,7 @@ def _is_whole(t: Any) -> bool:
 
 
 def _is_none(bits: Any) -> bool:
-    return bits.op == "const" and not bits.attrs[0]
+    return bool(bits.op == "const" and not bits.attrs[0])
 
 
 def _is_some(bits: Any) -> Bool:
@@ -223,4 +223,3 @@ _ARITHMETIC = {
     "or": _one,
     "xor": lambda x, y, of_x, of_y: _either(of_x, of_y),
 }
-

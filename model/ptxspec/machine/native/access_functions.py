@@ -206,11 +206,9 @@ class AccessFunctions:
             _stored(e, lines, words, element, "%first", LANES, align)
             lines.append(f"  ret i1 true\nhalves:\n{_UNSAVED}\nsave:")
             second = e.binary("add", "%begin", "%jump", 64)
-            halves = ("%begin", second)
-            if effect.shadow:
-                halves = tuple(f"%shadow{i}" for i in range(2))
-                lines += [f"  {s} = add i64 {b}, {SHADOW}" for s, b in zip(halves, ("%begin", second), strict=True)]
-            for half_begin in halves:
+            for half_begin in ("%begin", second):
+                if effect.shadow:
+                    half_begin = e.binary("add", half_begin, str(SHADOW), 64)
                 half_bytes = f"ptr %unsaved.row, i64 %saved_mark, i64 {half_begin}, i64 {half * size}"
                 lines.append(f"  call void @ptxspec_save_all({half_bytes})")
             lines.append("  br label %write\nwrite:")

@@ -50,7 +50,6 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
 
-
 #: the function that says whether all bits of a range are initialized
 INITIALIZED = """define internal i1 @ptxspec_initialized(ptr %begin, i64 %size) {
 entry:
