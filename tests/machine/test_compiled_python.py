@@ -394,5 +394,5 @@ def test_the_driver_is_of_that_part() -> None:
     """Each of its functions, the last as the first."""
     from ptxspec.machine.native import code as engine
 
-    text = engine.driver(False, True, True, True).text
+    text = engine.driver(False, True, True, True, True).text
     assert all(f" @{f.__name__}(" in text for f in inventory.FUNCTIONS)

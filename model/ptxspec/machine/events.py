@@ -10,6 +10,8 @@ from collections.abc import Collection
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ptxspec import contracts
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -52,6 +54,7 @@ class EventKind(IntEnum):
 
 #: what accesses are
 OF_ACCESSES = frozenset({EventKind.READ, EventKind.WRITE})
+OF_ARRIVALS = frozenset({EventKind.ARRIVE, EventKind.RELEASE})
 #: of these the driver tells, and of these the functions of asynchronous operations
 OF_DRIVER = frozenset({EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
 #: the check for races, and of what it is told
@@ -86,12 +89,14 @@ class EventReceiver(Protocol):
 class ObservedEvents(NamedTuple):
     """What of a kernel is observed: whether its instructions and bytes are counted, events of which kinds are told
     to observers, and which faults are looked for. Accesses to all
-    memory are noted, or, where not `everywhere`, those to memory that threads share."""
+    memory are noted, or, where not `everywhere`, those to memory that threads share; and of barriers of whole CTAs each
+    arrival, or only when they complete."""
 
     counts: bool = False
     kinds: frozenset[EventKind] = frozenset()
     checks: frozenset[str] = frozenset()
     everywhere: bool = True
+    each_arrival: bool = True
 
     unwritten: bool = False
     """whether global memory may hold what nothing has initialized"""
@@ -99,10 +104,16 @@ class ObservedEvents(NamedTuple):
     @classmethod
     def of(cls, counts: bool, kinds: Collection[EventKind], checks: frozenset[str]) -> ObservedEvents:
         """What is observed where observers are told of events of these kinds, and the launch is checked so."""
-        everywhere = not checks or not OF_ACCESSES.isdisjoint(kinds)
+        everywhere = RACE not in checks or not OF_ACCESSES.isdisjoint(kinds)
         noted = frozenset(kinds) | (OF_RACES if RACE in checks else frozenset())
         noted |= {EventKind.REPORT} if UNINITIALIZED in checks else frozenset()
-        return cls(counts, noted, checks, everywhere)
+        each_arrival = RACE not in checks or not OF_ARRIVALS.isdisjoint(kinds)
+        return cls(counts, noted, checks, everywhere, each_arrival)
+
+    def tells_of(self, space: str) -> bool:
+        """Whether accesses to a state space, or to generic addresses, are noted."""
+        spaces = contracts.state_spaces.of_several()
+        return self.everywhere or space.partition("::")[0] in (*spaces, "generic")
 
     @property
     def meetings(self) -> bool:

@@ -912,7 +912,9 @@ class ExactRun:
 
     def note_access(self, kind: EventKind, thread: int, array: np.ndarray, at: int, size: int, value: int) -> None:
         """Note that a value is read or written, if that is observed."""
-        if kind in self.observed.kinds and self.index not in self.program.kernel.added:
+        if self.index in self.program.kernel.added:
+            return
+        if kind in self.observed.kinds and self.observed.tells_of(self.memory.space_of(array)):
             self.note(
                 kind, self.index, thread, location=array.ctypes.data + at, size=size, value=value, high=value >> 64
             )

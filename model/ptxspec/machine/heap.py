@@ -15,7 +15,8 @@ from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 class Heap(NamedTuple):
     """Which pieces there are, their bytes, and in the `shadow` which bits of these are initialized, as far as launches look at
-    that. `base` is the first address, `live` and `gone` are sizes by address, of pieces that are there and of those that were; what comes after `end` has not been handed out yet."""
+    that. `base` is the first address, `live` and `gone` are sizes by address, of pieces that are there and of those that were;
+    what comes after `end` has not been handed out yet."""
 
     base: int
     data: np.ndarray

@@ -124,6 +124,7 @@ def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
         "barrier_words": rows["barriers"], "part_words": rows["parts"], "patience_words": rows["patience"],
         "meeting_words": rows["meetings"], "warp_meeting_words": rows["warp_meetings"], "visit_words": rows["visits"],
         "more_words": more_words(program), "observes": int(program.flow.observed.meetings),
+        "each_arrival": int(program.flow.observed.each_arrival),
     }  # fmt: skip
     tables = {
         "resume": resumes,

@@ -42,6 +42,7 @@ from ptxspec.terms.profiles import Profile
 if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
     from ptxspec.machine.observing import Observer
+    from ptxspec.machine.racing.checker import CellPool
 
 
 class LaunchShape(NamedTuple):
@@ -126,6 +127,7 @@ class Launches:
         #: by entry, what is known of the floating-point numbers that its parameters point to
         self._floats: dict[str, dict[str, dict[int, Op]]] = {}
         self._bound: dict[str, Any] = {}
+        self.cells: CellPool | None = None
         self._plans: OrderedDict[tuple[Any, ...], LaunchPlan] = OrderedDict()
         #: whether a launch may have written to the heap that did not look at what is initialized
         self._heap_written = False

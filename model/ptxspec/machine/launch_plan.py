@@ -35,6 +35,7 @@ from ptxspec.terms.profiles import Profile
 if TYPE_CHECKING:
     from ptxspec.machine.launch import Launches
     from ptxspec.machine.observing import Observer
+    from ptxspec.machine.racing.checker import CellPool
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -211,9 +212,11 @@ class LaunchPlan:
 
             receivers.append(EventDispatcher(settings.observers, checked, program, extents, memory, unit))
         if collector is not None and RACE in settings.observed.checks:
-            from ptxspec.machine.races import RaceChecker
+            from ptxspec.machine.racing.checker import RaceChecker  # with pages that few launches need
 
-            receivers.append(RaceChecker(settings.engine, checked, program, extents, memory, unit, collector))
+            receivers.append(
+                RaceChecker(settings.engine, checked, program, extents, memory, unit, collector, self._cells())
+            )
         if collector is not None and program.shadows is not None:
             from ptxspec.machine.uninitialized import UninitializedChecker
 
@@ -226,6 +229,14 @@ class LaunchPlan:
         except LaunchError as error:
             error.schedule = schedule.reported
             raise
+
+    def _cells(self) -> CellPool:
+        """What the launches of the module keep for checks for races."""
+        from ptxspec.machine.racing.checker import CellPool
+
+        if self._launches.cells is None:
+            self._launches.cells = CellPool()
+        return self._launches.cells
 
     def _share(self, host: Host) -> int:
         """Let workers run the grid; how many steps that took."""

@@ -207,6 +207,17 @@ class HostRange(NamedTuple):
     owner: int = 0
 
 
+def host_ranges(memory: LaunchMemory, unit: ImageUnit) -> Iterator[HostRange]:
+    """The host's arrays, in which the accesses of a launch lie."""
+    buffers = contracts.state_spaces.OF_BUFFERS
+    for name, array in memory.buffers_of.items():
+        yield HostRange(array.ctypes.data, len(array), name, memory.strides.get(name, 0))
+    for base, size, host in memory.blocks.rows[1:, [0, 1, 3]].tolist():
+        yield HostRange(host, size, buffers, base=base)
+    for number, held in enumerate(unit.held.values()):
+        yield HostRange(held.data.ctypes.data, len(held.data), OF_IMAGES, owner=number)
+
+
 class EventDispatcher:
     """Tells observers of the events of a launch."""
 
@@ -231,8 +242,10 @@ class EventDispatcher:
         )
         # of an instruction that several carry out, one after the other, and of the end of a body, which stands nowhere
         bodies = {function.position for function in checked.tree.functions}
-        before = [None, *(op.position for op in kernel.code)]
-        executes = [op.position not in {last, *bodies} for last, op in zip(before, kernel.code, strict=False)]
+        executes, last = [], None
+        for index, op in enumerate(kernel.code):
+            executes.append(op.position not in {last, *bodies} and index not in kernel.added)
+            last = last if index in kernel.added else op.position
         #: by the index of an instruction whether its execution is told; the last is for events without an instruction
         self._executes = np.array([*executes, True])
         shape = extents.grid, extents.block, extents.cluster
@@ -258,7 +271,7 @@ class EventDispatcher:
 
     def _place(self, events: np.ndarray, location: np.ndarray, first: np.ndarray) -> None:
         """Say which state space, whose part, and which address there each event accessed."""
-        for begin, length, space, apart, base, owner in self._ranges():
+        for begin, length, space, apart, base, owner in host_ranges(self.memory, self.unit):
             offset = location - np.uint64(begin)
             here = (offset < length) & (events["size"] > 0)
             if not here.any():
@@ -271,16 +284,6 @@ class EventDispatcher:
                 events["owner"][here] = offset // np.uint64(apart) + first[here] * of_batch
                 offset = offset % np.uint64(apart)
             events["address"][here] = offset + np.uint64(base)
-
-    def _ranges(self) -> Iterator[HostRange]:
-        """The host's arrays."""
-        memory, buffers = self.memory, contracts.state_spaces.OF_BUFFERS
-        for name, array in memory.buffers_of.items():
-            yield HostRange(array.ctypes.data, len(array), name, memory.strides.get(name, 0))
-        for base, size, host in memory.blocks.rows[1:, [0, 1, 3]].tolist():
-            yield HostRange(host, size, buffers, base=base)
-        for number, held in enumerate(self.unit.held.values()):
-            yield HostRange(held.data.ctypes.data, len(held.data), OF_IMAGES, owner=number)
 
 
 def _ordered(effect: Effect | None) -> tuple[str | None, str | None, str | None, Effect | None]:

@@ -397,13 +397,20 @@ class Collected(NamedTuple):
 
 
 def collective(
-    value: Int | int, width: int, members: Int | None = None, *, patient: bool = False, converged: bool = False
+    value: Int | int,
+    width: int,
+    members: Int | None = None,
+    *,
+    patient: bool = False,
+    converged: bool = False,
+    order: Order | None = None,
 ) -> Collected:
     """Wait for the other threads of the warp that are named in `members` (a 1 a lane), and see the value, of `width` bits,
     that each of them gives. Without `members`, those take part that come to the instruction together; `patient` ones wait
-    for those that may still come however long these take. `converged` threads meet only at the same instruction."""
+    for those that may still come however long these take. `converged` threads meet only at the same instruction. With
+    an `order`, it orders the memory accesses of those who take part as a barrier does."""
     mask = None if members is None else low_bits(members, 32)
-    _note(Collective(low_bits(value, width), mask, patient, converged=converged))
+    _note(Collective(low_bits(value, width), mask, patient, converged=converged, order=order))
     given = [low_bits(variable(f"%lane{i}", 64), width) for i in range(32)]
     return Collected(variable("%members", 32), given, low_bits(variable("%own", 32), 5), variable("%at_once", 32))
 

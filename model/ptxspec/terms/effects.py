@@ -224,7 +224,7 @@ class Collective:
     the instruction together. `patient` ones wait for those that may still come however long these take. `more` are the other
     values that are given, where an instruction gives several. `converged` ones meet only at the same instruction. `aligned` ones
     wait there for all threads of their warp that have not ended, and if the warp must be `whole`, for the others, too. The
-    threads of several `warps` in succession may take part."""
+    threads of several `warps` in succession may take part. With an `order`, it orders the accesses of those who take part."""
 
     value: Int
     mask: Int | None
@@ -234,6 +234,7 @@ class Collective:
     aligned: bool = False
     whole: bool = False
     warps: int = 1
+    order: Order | None = None
 
 
 @record(frozen=True)

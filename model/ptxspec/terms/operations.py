@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
+from ptxspec.terms.effects import Access, Load, Store, Update
 from ptxspec.terms.orders import Order, Proxy, Scope
 
 
@@ -27,6 +28,19 @@ class OperationKind(Enum):
     ARRIVAL = "arrival"
     WAIT = "wait"
     BARRIER = "barrier"
+
+
+def kind_of_access(effect: Access, gives_result: bool) -> OperationKind:
+    """What kind of operation an access is; one that `gives_result` writes a register."""
+    match effect:
+        case Load():
+            return OperationKind.READ
+        case Store():
+            return OperationKind.WRITE
+        case Update():
+            return OperationKind.ATOMIC if gives_result else OperationKind.REDUCTION
+        case _:
+            assert_never(effect)
 
 
 class ThreadPlace(NamedTuple):

@@ -55,6 +55,11 @@ class Relation:
         leaf = operator == "accesses byte" or (operator == "given" and "reads from" in givens)
         self.of_byte: bool = leaf or (operator != "any byte" and any(part.of_byte for part in parts))
 
+    def holds_of(self, first: Operation, second: Operation) -> bool:
+        """Whether the relation has a pair that is told by the two operations themselves (`pairs`)."""
+        assert self.predicate is not None, "what depends on an execution is not told by two operations"
+        return self.predicate(first, second)
+
     def __or__(self, other: Relation) -> Relation:
         return Relation("union", (self, other))
 
@@ -115,6 +120,10 @@ written_before = given("written before", "{} is written before {}")
 fenced_before = given("fenced before", "{} precedes {} in Fence-SC order")
 #: operations at one barrier, in the same of its phases
 same_phase = given("same phase", "{} completes the same phase of a barrier as {}")
+
+
+#: the editions of the manual that have a memory model, the oldest and the newest
+OLDEST_MODEL, NEWEST_MODEL = (6, 0), (9, 4)
 
 
 class MemoryModel:

@@ -32,7 +32,8 @@ def cta_arrive(m: DriverMachine, thread: int, op: int) -> int:
         m.fault_named = named
         return fault(m, CTA_ARRIVES, rule, thread)
     if m.observes:
-        m.tell(ARRIVE, op, thread, number)
+        if m.each_arrival or named >= 0:
+            m.tell(ARRIVE, op, thread, number)
     if not m.in_use[place]:
         m.in_use[place] = 1
         m.barriers_in_use[cta] = m.barriers_in_use[cta] + 1
@@ -76,6 +77,9 @@ def cta_arrive_together(m: DriverMachine, thread: int, op: int, count: int) -> i
         m.passing = m.passing + count
     elif done:
         m.released = m.released + count
+    if m.observes:
+        if done:
+            m.tell(COMPLETE, op, thread, m.fixed_number[op])
     if not done:
         m.in_use[place] = 1
         m.barriers_in_use[cta] = m.barriers_in_use[cta] + 1
@@ -102,7 +106,8 @@ def cta_release(m: DriverMachine, cta: int, place: int, arrived: int, holding: i
         m.learned_named[thread] = arrived
         m.learned_value[thread] = holding
         if m.observes:
-            m.tell(RELEASE, m.waits_at[thread], thread, place - cta * BARRIERS)
+            if m.each_arrival:
+                m.tell(RELEASE, m.waits_at[thread], thread, place - cta * BARRIERS)
         end_wait(m, thread)
         make_ready(m, thread)
 

@@ -125,7 +125,7 @@ def collect_arrivals(m: DriverMachine, more: int) -> int:
             arrivals = consecutive_arrivals(m, start + i, count - i, thread, op)
             if m.aligned[op]:
                 arrivals = in_whole_warps(m, thread, arrivals)
-        if arrivals and m.fixed[op] == WHOLE_CTA and not m.observes and cta_arrive_together(m, thread, op, arrivals):
+        if arrivals and m.fixed[op] == WHOLE_CTA and at_once(m) and cta_arrive_together(m, thread, op, arrivals):
             m.extra_cost = m.extra_cost + m.price_of[op] * arrivals
             i += arrivals
         elif arrivals:
@@ -147,6 +147,11 @@ def collect_arrivals(m: DriverMachine, more: int) -> int:
         m.stage = ASKING
         return ASK
     return release_waiters(m, more)
+
+
+def at_once(m: DriverMachine) -> int:
+    """Whether arrivals at a barrier of the whole CTA may be counted together."""
+    return not m.observes or not m.each_arrival
 
 
 def next_batch(m: DriverMachine) -> None:

@@ -81,6 +81,7 @@ class DriverMachine(Protocol):
     # values that a thread gives its warp beside the first, at most; and whether somebody is told of events
     more_words: int
     observes: int
+    each_arrival: int
     # threads since the last turns: released, arrived without waiting, with a request to the host; whether others could run then
     released: int
     passing: int

@@ -182,13 +182,16 @@ def _by_a_table(text: str) -> tuple[str, list[str]]:
 
 
 @cache
-def driver(checked: bool, meets: bool, chosen: bool, observes: bool) -> Library:
-    """The machine code of the driver, for kernels whose threads meet others somewhere, or do not, and for launches that choose
-    whose turn it is, or do not, and in which its events are observed, or are not: `drive(context)`."""
+def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arrival: bool) -> Library:
+    """The machine code of the driver, `drive(context)`: for kernels whose threads meet others somewhere, or do not; for launches
+    that choose whose turn it is, or do not, and in which its events are observed, or are not, and each arrival at a barrier of a
+    whole CTA is one of these, or is not."""
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
     arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
     steps = {name: BoundStep(*taken) for name, taken in inventory.steps().items()}
-    known = {"meets": int(meets), "observes": int(observes)} | ({} if chosen else {"chooses": IN_TURNS})
+    known = {"meets": int(meets), "observes": int(observes), "each_arrival": int(each_arrival)} | (
+        {} if chosen else {"chooses": IN_TURNS}
+    )
     supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
     world = Environment(fields, arrays, steps, supplied, checked, known)
     needs = set(hosts.NEEDS)

@@ -105,7 +105,7 @@ class _Function:
         if self.world.checked:
             heads.append(record.format(self.world.fields["record"]))
         return "\n".join(
-            [f"define internal i64 @{self.name}(ptr %context{given}) {{", "entry:", *heads, *self.lines, "}"]
+            [f"define internal i64 @{self.name}(ptr %context{given}) {{", "function.begins:", *heads, *self.lines, "}"]
         )
 
     # lines ----------------------------------------------------------------------------------------------------------

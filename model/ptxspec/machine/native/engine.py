@@ -111,6 +111,7 @@ class CompiledKernel:
             bool(self._tables.numbers["meets"]),
             program.flow.chosen,
             program.flow.observed.meetings,
+            program.flow.observed.each_arrival,
         ).address("drive")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
         self._pool: tuple[inventory.MachineShape, int, ArrayPool] | None = None
@@ -418,7 +419,7 @@ class NativeRun:
         if self._raised is not None:
             raise self._raised
         if count:
-            self._tell(self.noted[:count].copy())
+            self._tell(self.noted[:count])
 
     def counted(self) -> Counters:
         """What has been counted."""

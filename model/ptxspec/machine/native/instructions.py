@@ -19,6 +19,7 @@ from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
+    Access,
     Advance,
     Arrive,
     Branch,
@@ -197,7 +198,7 @@ class EffectEmitter:
                 for i, value in enumerate(effect.values if isinstance(effect, Update) else ()):
                     word = lowering.low(value, effect.type.width)
                     self.text.lines.append(_store(word, effect.type, i, index))
-                    self._tell(EventKind.WRITE, effect.type, i, index, word)
+                    self._tell(EventKind.WRITE, effect, i, index, word)
                 return self.operands.results(op, lowering)
             case Store():
                 type, pointer = effect.type, self.accesses.access(op, lowering, index)
@@ -205,7 +206,7 @@ class EffectEmitter:
                     word = lowering.low(value, type.width)
                     element = self.text.element_of(pointer, i, type.bytes)
                     self.text.lines.append(f"  %e{index}_{i} = {element}\n{_store(word, type, i, index)}")
-                    self._tell(EventKind.WRITE, type, i, index, word)
+                    self._tell(EventKind.WRITE, effect, i, index, word)
                 return []
             case Fence() | GridDependency():
                 raise AssertionError("what only orders accesses is written as what only computes")
@@ -252,11 +253,12 @@ class EffectEmitter:
                 f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
             )
             env[f"%loaded{i}"] = f"%l{index}_{i}"
-            self._tell(EventKind.READ, type, i, index, f"%l{index}_{i}")
+            self._tell(EventKind.READ, effect, i, index, f"%l{index}_{i}")
 
-    def _tell(self, kind: EventKind, type: Type, i: int, index: int, word: str) -> None:
+    def _tell(self, kind: EventKind, effect: Access, i: int, index: int, word: str) -> None:
         """Note that the i-th value of an instruction is read or written, if that is observed."""
-        if kind not in self.text.flow.observed.kinds or index in self.text.kernel.added:
+        observed, type = self.text.flow.observed, effect.type
+        if kind not in observed.kinds or not observed.tells_of(effect.space) or index in self.text.kernel.added:
             return
         e = self.text.emitter
         low, high = word, "0"

@@ -18,7 +18,7 @@ from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, constant, variable
-from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
+from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace, kind_of_access
 from ptxspec.terms.orders import Order, Proxy
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
@@ -245,16 +245,12 @@ class ThreadWalk(KernelExecution):
         width, bytes = effect.type.width // parts, effect.type.bytes // parts
         names = [f"{self.thread}.{path.position}.{i}" for i in range(effect.count * parts)]
         if not isinstance(effect, effects.Store):
-            kind = OperationKind.READ
             for i in range(effect.count):
                 value: Int = constant(0)
                 for k in range(parts):
                     value = value | variable(names[i * parts + k], width) << (k * width)
                 env[f"%loaded{i}"] = value
-        if isinstance(effect, effects.Store):
-            kind = OperationKind.WRITE
-        elif isinstance(effect, effects.Update):
-            kind = OperationKind.ATOMIC if op.plan.meaning.results else OperationKind.REDUCTION
+        kind = kind_of_access(effect, bool(op.plan.meaning.results))
         memo: dict[int, Any] = {}
         values = () if isinstance(effect, effects.Load) else effect.values
         words = [self.executions.substitute(v, env, memo, TRUE) for v in values]

@@ -23,15 +23,13 @@ from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.relations import MemoryModel
+from ptxspec.terms.relations import NEWEST_MODEL, OLDEST_MODEL, MemoryModel
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
 #: how often a loop is taken at most
 LOOPS = 2
 #: candidates that break an axiom, looked at for a reason, at most
 MOST_BROKEN = 2_000
-#: the editions of the manual that have a memory model, the oldest and the newest
-OLDEST, NEWEST = (6, 0), (9, 4)
 #: how far apart variables lie, and where the first one does
 _APART, _FIRST = 1 << 20, 1 << 32
 
@@ -140,8 +138,8 @@ def model_of(name: str) -> MemoryModel:
     """The memory model of an edition, such as "9.1" or "ptx-7.5". Raises ValueError."""
     match = re.fullmatch(r"(?:ptx-)?v?(\d+)\.(\d+)", name)
     version = (int(match[1]), int(match[2])) if match else None
-    if version is None or not OLDEST <= version <= NEWEST:
-        oldest, newest = (".".join(map(str, v)) for v in (OLDEST, NEWEST))
+    if version is None or not OLDEST_MODEL <= version <= NEWEST_MODEL:
+        oldest, newest = (".".join(map(str, v)) for v in (OLDEST_MODEL, NEWEST_MODEL))
         raise ValueError(f"{name!r} is no edition with a memory model: {oldest} to {newest}")
     return MemoryModel(version)
 

@@ -1,0 +1,458 @@
+"""The check for races of a launch: it is told of the events, and reports findings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ptxspec import contracts
+from ptxspec.language.checked import Checked, Kernel, unbanked
+from ptxspec.language.debugging import origin
+from ptxspec.language.forms import page_name
+from ptxspec.machine.arrays import address_of, untouched
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.errors import LaunchError, Where
+from ptxspec.machine.events import WORDS, EventKind
+from ptxspec.machine.findings import Finding, FindingCollector
+from ptxspec.machine.imaging import ImageUnit
+from ptxspec.machine.memory import LaunchMemory
+from ptxspec.machine.observing import HostRange, host_ranges
+from ptxspec.machine.program import KernelProgram, describe
+from ptxspec.machine.racing import shadow
+from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
+from ptxspec.machine.racing.knowledge import Knowledge
+from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
+from ptxspec.machine.racing.words import reason
+
+#: cells that are kept from launch to launch, at most
+_MOST_KEPT = 1 << 22
+
+
+class Shadow(Protocol):
+    """The machine of shadow.py under an engine."""
+
+    def get(self, name: str) -> int:
+        """A number of it."""
+
+    def set(self, name: str, value: int) -> None:
+        """Change a number."""
+
+    def lay(self, name: str, array: np.ndarray) -> None:
+        """Let it have an array."""
+
+    def array(self, name: str) -> np.ndarray:
+        """An array of it."""
+
+    def look(self, begin: int, count: int) -> int:
+        """As shadow.look."""
+
+    def look_at(self, number: int) -> int:
+        """As shadow.look_at."""
+
+
+class ExactShadow:
+    """The machine on which the functions run as they stand."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]):
+        self._machine: Any = SimpleNamespace(**dict.fromkeys(shadow.NUMBERS, 0))
+        self._arrays: dict[str, np.ndarray] = {}
+        for name, array in arrays.items():
+            self.lay(name, array)
+
+    def get(self, name: str) -> int:
+        return int(getattr(self._machine, name))
+
+    def set(self, name: str, value: int) -> None:
+        setattr(self._machine, name, value)
+
+    def lay(self, name: str, array: np.ndarray) -> None:
+        self._arrays[name] = array
+        setattr(self._machine, name, memoryview(array))
+
+    def array(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def look(self, begin: int, count: int) -> int:
+        return shadow.look(self._machine, begin, count)
+
+    def look_at(self, number: int) -> int:
+        return shadow.look_at(self._machine, number)
+
+
+class CellPool:
+    """The cells of a module's launches, one after the other, and what is known of the last one's kernel."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, np.ndarray] = {}
+        self._classes: tuple[Kernel, int, OperationClasses] | None = None
+
+    def classes(self, kernel: Kernel, threads: int) -> OperationClasses:
+        """The classes of a kernel's operations."""
+        if self._classes is None or self._classes[:2] != (kernel, threads):
+            self._classes = kernel, threads, OperationClasses(kernel, threads)
+        return self._classes[2]
+
+    def cells(self, count: int) -> dict[str, np.ndarray]:
+        """So many cells of which nothing is remembered, and what belongs to them. They may be those of the last launch, if these
+        are few: memory that is touched for the first time costs more than to clear it."""
+        lengths = {"cells": count * shadow.WORDS_OF_CELL, "more": count * shadow.WORDS_OF_MORE, "values": count}
+        if self._kept and len(self._kept["values"]) >= count:
+            arrays = {name: self._kept[name][:length] for name, length in lengths.items()}
+            arrays["cells"].fill(0)
+            return arrays
+        arrays = {name: untouched(8 * max(1, length)).view(np.int64) for name, length in lengths.items()}
+        self._kept = arrays if count <= _MOST_KEPT else {}
+        return arrays
+
+
+class _Location(NamedTuple):
+    """An address of the host as a program sees it: the state space, the address, and what part of the space it is in."""
+
+    space: str
+    address: int
+
+
+class RaceChecker:
+    """The check of one launch. What it is told of, it holds against what was accessed before, and reports what races."""
+
+    def __init__(
+        self,
+        engine: str,
+        checked: Checked,
+        program: KernelProgram,
+        extents: Extents,
+        memory: LaunchMemory,
+        unit: ImageUnit,
+        collector: FindingCollector,
+        pool: CellPool,
+    ):
+        """Raises LaunchError if there is no room for what is remembered of memory."""
+        self.checked, self.program, self.extents = checked, program, extents
+        self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
+        kernel = program.kernel
+        self.classes = pool.classes(kernel, extents.threads)
+        self.warps = contracts.warps.warps_of(extents.threads)
+        self.knowledge = Knowledge(self.classes, extents.threads, self.warps, extents.cluster_size)
+        self._ranges: list[HostRange] = []
+        #: where the arrays lie that each batch of CTAs has anew, and how many of the first cells are theirs
+        self._anew: list[int] = []
+        self._cells_anew = 0
+        self._shadow = self._made(engine)
+        self._page = _page_of_races()
+        #: of each barrier with a count, who has arrived: threads, and whether they wait
+        self._arrived: dict[tuple[int, int], dict[int, bool]] = defaultdict(dict)
+        #: of each CTA, which proxy fences its threads executed last, and when
+        self._proxy_fences: dict[int, dict[int, int]] = defaultdict(dict)
+        #: the array that the last rows were a part of
+        self._rows_of: np.ndarray | None = None
+        self._begin_batch(0)
+
+    def _made(self, engine: str) -> Shadow:
+        extents, classes = self.extents, self.classes
+        threads, ctas, warps = extents.threads * extents.ctas, extents.ctas, self.warps * extents.ctas
+        roles = {*classes.roles}
+        by_lanes = threads * shadow.LANES if shadow.WARP in roles else 0
+        by_clusters = threads if shadow.CLUSTER_WAIT in roles else 0
+        by_pairs = warps * self.warps if roles & {shadow.COUNTED, shadow.COUNTED_ARRIVAL} else 0
+        lengths = {
+            **dict.fromkeys(("low_of", "size_of", "cell_of"), len(self.program.kernel.code)),
+            "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
+            "lane_times": by_lanes, "cluster_times": 2 * by_clusters, "passed": by_clusters, "arrived": by_clusters,
+            "pairs": shadow.PAIRS, "raced": shadow.PAIRS, "suspected": shadow.MOST_SUSPECTS * shadow.WORDS_OF_SUSPECT,
+            "rows": 0, "range_begin": 0, "range_end": 0, "range_cell": 0,
+        }  # fmt: skip
+        cells = self._count_cells()
+        try:
+            arrays = self._pool.cells(cells)
+            arrays |= {name: untouched(8 * max(1, length)).view(np.int64) for name, length in lengths.items()}
+        except (MemoryError, OSError) as error:
+            raise LaunchError(
+                "memory limit", f"there is no room to remember who accessed {cells * shadow.CELL:,} bytes: {error}"
+            ) from None
+        arrays["clocks"][:] = 1
+        arrays |= classes.tables
+        if engine == "native":
+            from ptxspec.machine.native.shadow import NativeShadow  # LLVM, which the exact engine does without
+
+            made: Shadow = NativeShadow(arrays)
+        else:
+            made = ExactShadow(arrays)
+        numbers = {
+            "merges": int(not classes.synchronizes),
+            "threads": extents.threads, "warps_in_cta": self.warps, "cluster": extents.cluster_size,
+            "classes": len(classes.all), "thread": -1, "first": -1,
+        }  # fmt: skip
+        for name, value in numbers.items():
+            made.set(name, value)
+        return made
+
+    # memory --------------------------------------------------------------------------------------------------------------
+
+    def _shared(self) -> list[HostRange]:
+        """The memory that several threads may write, in the order of the host's addresses."""
+        spaces = {*contracts.state_spaces.of_several(), "image"}
+        ranges = [r for r in host_ranges(self.memory, self.unit) if unbanked(r.space) in spaces and r.length]
+        return sorted(ranges)
+
+    def _count_cells(self) -> int:
+        return sum(-(-r.length // shadow.CELL) for r in self._shared())
+
+    def _begin_batch(self, first: int) -> None:
+        """The CTAs from this one on begin: the memory of CTAs is anew."""
+        made = self._shadow
+        made.set("first", first)
+        anew = [array.ctypes.data for name, array in self.memory.buffers_of.items() if self.memory.strides.get(name)]
+        if anew == self._anew and self._ranges:
+            made.array("cells")[: self._cells_anew * shadow.WORDS_OF_CELL] = 0
+            return
+        ranges, self._anew = self._shared(), anew
+        # what CTAs have anew lies first among the cells, where the batch before had it
+        cell, cells = 0, {}
+        for r in sorted(ranges, key=lambda r: not r.apart):
+            cells[r] = cell
+            cell += -(-r.length // shadow.CELL)
+            if r.apart:
+                self._cells_anew = cell
+        made.array("cells")[: self._cells_anew * shadow.WORDS_OF_CELL] = 0
+        self._ranges = ranges
+        made.lay("range_begin", np.array([r.begin for r in ranges] or [0], np.int64))
+        made.lay("range_end", np.array([r.begin + r.length for r in ranges] or [0], np.int64))
+        made.lay("range_cell", np.array([cells[r] for r in ranges] or [0], np.int64))
+        made.array("size_of")[:] = 0
+        made.set("ranges", len(ranges))
+
+    def _location(self, place: int) -> _Location:
+        """Where an address of the host is."""
+        for r in self._ranges:
+            if r.begin <= place < r.begin + r.length:
+                offset = place - r.begin
+                return _Location(unbanked(r.space), r.base + (offset % r.apart if r.apart else offset))
+        raise AssertionError("an access of none of the launch's arrays is a suspect")
+
+    # events --------------------------------------------------------------------------------------------------------------
+
+    def tell(self, rows: np.ndarray) -> None:
+        """Events have happened: rows of `events.WORDS`."""
+        if rows.base is None or rows.base is not self._rows_of:
+            self._lay(np.ascontiguousarray(rows))
+        at, count = 0, len(rows)
+        while True:
+            at = self._shadow.look(at, count)
+            if self._judge_all():
+                continue  # there is room for other suspects
+            if at >= count:
+                return
+            event = dict(zip(WORDS, rows[at].tolist(), strict=True))
+            if event["first"] != self._shadow.get("first"):
+                self._begin_batch(event["first"])
+                continue
+            self._take(EventKind(event["kind"]), event, at)
+            at += 1
+
+    def _lay(self, rows: np.ndarray) -> None:
+        """Let these rows be looked at; they may be the first of an array whose first rows come again and again."""
+        whole, self._rows_of = rows, None
+        if isinstance(rows.base, np.ndarray) and rows.base.dtype == rows.dtype and rows.base.ndim == rows.ndim:
+            if address_of(rows.base) == address_of(rows):
+                whole = self._rows_of = rows.base
+        self._shadow.lay("rows", whole.reshape(-1))
+
+    def _take(self, kind: EventKind, event: dict[str, int], at: int) -> None:
+        """An event at which more happens than shadow.py does."""
+        op, thread = event["instruction"], event["thread"] + event["first"] * self.extents.threads
+        match kind:
+            case EventKind.READ:
+                self.knowledge.read(thread, self._class(op), event["location"])
+                self._learned()
+                self._shadow.look_at(at)
+            case EventKind.WRITE:
+                self._shadow.look_at(at)
+                if self.knowledge.write(thread, self._class(op), event["location"], self._own(thread)):
+                    self._advance(self.knowledge.cta_of(thread))
+            case EventKind.FENCE:
+                self._fence(thread, op)
+            case EventKind.ARRIVE:
+                self._arrived[thread // self.extents.threads, event["value"]][thread] = (
+                    self.classes.roles[op] == shadow.COUNTED
+                )
+            case EventKind.COMPLETE:
+                self._complete(thread, op, event["value"])
+            case EventKind.RELEASE:
+                self._release(thread, op, event["value"])
+            case _:
+                raise AssertionError(f"an event of the kind {kind.name} is told to the check for races")
+        self._judge_all()
+
+    def _advance(self, cta: int) -> None:
+        """The clock of a CTA advances."""
+        self._shadow.array("clocks")[cta] += 1
+
+    def _class(self, op: int) -> int:
+        """The class of what an instruction does to memory."""
+        return max(self.classes.reads[op], self.classes.writes[op])
+
+    def _learned(self) -> None:
+        self._shadow.set("knows", 1)
+
+    def _own(self, thread: int) -> Known:
+        """What a thread did, and knows by the barriers that shadow.py looks at."""
+        made, warp = self._shadow, self.knowledge.warp_of(thread)
+        cta = self.knowledge.cta_of(thread)
+        known: Known = {(THREAD, thread): int(made.array("clocks")[cta]), (CTA, cta): int(made.array("cta_times")[cta])}
+        known[WARP, warp] = int(made.array("warp_times")[warp])
+        if made.get("by_lanes"):
+            lanes = made.array("lane_times")[thread * shadow.LANES : (thread + 1) * shadow.LANES]
+            first = thread - (thread - cta * self.extents.threads) % shadow.LANES
+            known |= {(THREAD, first + int(k)): int(lanes[k]) for k in lanes.nonzero()[0]}
+        if made.get("by_pairs"):
+            times = made.array("pair_times")[warp * self.warps : (warp + 1) * self.warps]
+            known |= {(WARP, cta * self.warps + int(k)): int(times[k]) for k in times.nonzero()[0]}
+        if made.get("by_clusters") and (passed := int(made.array("passed")[thread])):
+            size = self.extents.threads * self.extents.cluster_size
+            begin = thread // size * size
+            times = made.array("cluster_times")[2 * begin + (passed - 1) % 2 : 2 * (begin + size) : 2]
+            known |= {(THREAD, begin + k): int(time) for k, time in enumerate(times.tolist()) if begin + k != thread}
+        return {unit: time for unit, time in known.items() if time}
+
+    def _fence(self, thread: int, op: int) -> None:
+        number, made, cta = self.classes.fences[op], self._shadow, self.knowledge.cta_of(thread)
+        if number == NO_CLASS:
+            return
+        if self.classes.all[number].proxies:
+            self._proxy_fences[cta][number] = int(made.array("clocks")[cta])
+        else:
+            self.knowledge.fence(thread, number, self._own(thread))
+            self._learned()
+        self._advance(cta)
+
+    def _complete(self, thread: int, op: int, number: int) -> None:
+        """A barrier of a CTA is complete."""
+        made, cta = self._shadow, self.knowledge.cta_of(thread)
+        clock = int(made.array("clocks")[cta])
+        self._advance(cta)
+        if op >= len(self.classes.roles) or self.classes.roles[op] == shadow.WHOLE_CTA:
+            made.array("cta_times")[cta] = clock
+            self.knowledge.cta_meets(cta)
+            return
+        arrived = self._arrived.pop((cta, number), {})
+        self._some_meet(cta, clock, list(arrived), [t for t, waits in arrived.items() if waits])
+
+    def _some_meet(self, cta: int, time: int, arrived: list[int], waiting: list[int]) -> None:
+        """Some threads of a CTA have met: whole warps know of whole warps by a table, other threads by what each knows."""
+        made, knowledge = self._shadow, self.knowledge
+        whole, rest = self._whole_warps(arrived)
+        waits, single = self._whole_warps(waiting)
+        extra: Known = {(THREAD, t): time for t in rest}
+        if whole:
+            made.set("by_pairs", 1)
+            table = made.array("pair_times").reshape(-1, self.warps)
+            rows = [cta * self.warps + w for w in whole]
+            known = table[rows].max(0)
+            known[whole] = time
+            for warp in waits:
+                np.maximum(table[cta * self.warps + warp], known, out=table[cta * self.warps + warp])
+            if single:
+                extra |= {(WARP, cta * self.warps + w): int(t) for w, t in enumerate(known.tolist()) if t}
+        knowledge.threads_meet(arrived, waiting, extra)
+        if extra or knowledge.knows:
+            self._learned()
+
+    def _whole_warps(self, threads: list[int]) -> tuple[list[int], list[int]]:
+        """The warps of a CTA all of whose threads are among these, by their numbers in the CTA, and the other threads."""
+        of_warp: dict[int, list[int]] = defaultdict(list)
+        for thread in threads:
+            of_warp[thread % self.extents.threads // shadow.LANES].append(thread)
+        size = self.extents.threads
+        whole = [w for w, members in of_warp.items() if len(members) == min(shadow.LANES, size - w * shadow.LANES)]
+        rest = [t for w, members in of_warp.items() if w not in whole for t in members]
+        return whole, rest
+
+    def _release(self, thread: int, op: int, mask: int) -> None:
+        """A lane goes on with others, or a thread has passed the barrier of its cluster: what they know is known to it."""
+        role, knowledge = self.classes.roles[op], self.knowledge
+        if role == shadow.WARP:
+            first = thread - thread % self.extents.threads % shadow.LANES
+            lanes = [first + k for k in range(shadow.LANES) if mask >> k & 1]
+            knowledge.threads_meet(lanes, [thread], {})
+        elif role == shadow.CLUSTER_WAIT:
+            knowledge.cluster_meets(thread)
+
+    # suspects ------------------------------------------------------------------------------------------------------------
+
+    def _judge_all(self) -> int:
+        """Report those of the suspects that race; how many suspects there were."""
+        made, words = self._shadow, shadow.WORDS_OF_SUSPECT
+        count = made.get("suspects")
+        if count:
+            made.set("suspects", 0)
+            for row in made.array("suspected")[: count * words].reshape(-1, words).tolist():
+                self._judge(Suspect(*row))
+        return count
+
+    def _judge(self, s: Suspect) -> None:
+        classes, knowledge = self.classes, self.knowledge
+        kind = (classes.writes if s.writes else classes.reads)[s.op]
+        before = (classes.writes if s.wrote else classes.reads)[s.by]
+        level = knowledge.level(s.other, s.thread)
+        ordered = knowledge.is_before(s.other, s.time, s.thread)
+        if classes.connected(before, kind, level):
+            if ordered:
+                return
+        elif self._fenced(before, kind, s):
+            return
+        self._count(s)
+
+        def finding() -> Finding:
+            location = self._location(s.place)
+            size = max(1, min(classes.all[kind].size, shadow.CELL) if kind >= 0 else shadow.CELL)
+            where, other = self._where(s.thread, s.op), self._where(s.other, s.by)
+            note = reason(classes, knowledge, s, (before, kind), where, other)
+            return Finding("race", note, where, other, location.space, location.address, size, self._page)
+
+        self.collector.report(("race", s.op, s.by, s.writes, s.wrote, level), finding)
+
+    def _fenced(self, before: int, kind: int, s: Suspect) -> bool:
+        """Whether a proxy fence that is about the two accesses was executed between them, by a CTA of either."""
+        ctas = self.knowledge.cta_of(s.other), self.knowledge.cta_of(s.thread)
+        for cta, of_class in zip(ctas, (before, kind), strict=True):
+            for fence, time in self._proxy_fences[cta].items():
+                if (time >= s.time or cta != ctas[0]) and self.classes.links(fence, of_class):
+                    return True
+        return False
+
+    def _count(self, s: Suspect) -> None:
+        """Count a race of two instructions: of many, shadow.py tells no longer."""
+        pairs, raced = self._shadow.array("pairs"), self._shadow.array("raced")
+        slot, pair = (s.op * 31 + s.by) % shadow.PAIRS, (s.op << 24) + s.by + 1
+        if pairs[slot] != pair:
+            pairs[slot], raced[slot] = pair, 0
+        raced[slot] += 1
+
+    def _where(self, thread: int, op: int) -> Where:
+        """A thread of the grid, and its instruction."""
+        tid, cta = self.extents.where(thread, 0)
+        source, at = self.checked.source, self.program.kernel.code[op]
+        instruction, column = describe(at, source.text), source.column(at.position)
+        return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
+
+
+class Suspect(NamedTuple):
+    """An access that nothing orders behind an earlier one, as far as shadow.py knows: its words."""
+
+    place: int
+    thread: int
+    op: int
+    writes: int
+    other: int
+    by: int
+    time: int
+    wrote: int
+
+
+def _page_of_races() -> str:
+    """The document and the line that say what a data race is."""
+    code = contracts.races.races.__wrapped__.__code__  # type: ignore[attr-defined]
+    return f"{page_name(code.co_filename)}:{code.co_firstlineno}"

@@ -1,0 +1,229 @@
+"""The operations of a kernel's instructions, as the memory model speaks of them, and what its pages say of each two of them.
+
+Operations that the pages cannot tell apart, but for who executes them and which bytes they access, are of one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxspec import contracts
+from ptxspec.language.checked import Kernel, Op
+from ptxspec.machine.racing import shadow
+from ptxspec.terms import effects
+from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace, kind_of_access
+from ptxspec.terms.orders import Order, Proxy, Scope
+from ptxspec.terms.relations import NEWEST_MODEL, MemoryModel
+
+#: no operation; and the read of one that writes, too, which is looked at when it does
+NO_CLASS, LATER = -1, -2
+#: where two threads run that are so near to one another, and their numbers
+_PLACES = {
+    shadow.SAME_THREAD: (0, ThreadPlace(0, 0, 0)),
+    shadow.SAME_CTA: (1, ThreadPlace(0, 0, 0)),
+    shadow.SAME_CLUSTER: (1, ThreadPlace(1, 0, 0)),
+    shadow.SAME_GRID: (1, ThreadPlace(1, 1, 0)),
+}
+
+
+class OperationClass(NamedTuple):
+    """What tells operations apart; `size` is how many bytes one accesses, 0 for a fence."""
+
+    kind: OperationKind
+    order: Order | None
+    scope: Scope | None
+    proxy: Proxy
+    size: int
+    proxies: tuple[Proxy, ...] = ()
+
+    def operation(self, thread: int = 0, place: ThreadPlace = _PLACES[0][1], position: int = 0) -> Operation:
+        """An operation of the class."""
+        accessed = ByteRange("", 0, self.size) if self.size else None
+        return Operation(
+            self.kind, thread, place, position, "", self.order, self.scope, self.proxy, accessed, accessed, self.proxies
+        )
+
+
+class OperationClasses:
+    """Those of a kernel. `reads[i]` and `writes[i]` are the classes of what the i-th instruction reads and writes, `fences[i]`
+    that of a fence."""
+
+    def __init__(self, kernel: Kernel, threads: int):
+        """`threads` are those of a CTA."""
+        self.all: list[OperationClass] = []
+        count = len(kernel.code)
+        self.reads, self.writes, self.fences = [NO_CLASS] * count, [NO_CLASS] * count, [NO_CLASS] * count
+        self.roles = [_role(op.plan.meaning.effect, threads) for op in kernel.code]
+        for i, op in enumerate(kernel.code):
+            self._note(i, op)
+        self.model = MemoryModel(NEWEST_MODEL)
+        self._strong = self._table(contracts.scopes.morally_strong(self.model).holds_of)
+        self._connected = self._table(contracts.races.needs_no_proxy_fence)
+
+    def _note(self, i: int, op: Op) -> None:
+        kinds = OperationKind
+        match op.plan.meaning.effect:
+            case effects.Load() | effects.Store() | effects.Update() as effect:
+                kind = kind_of_access(effect, bool(op.plan.meaning.results))
+                size = effect.type.bytes // (2 if effect.type.elements == 2 else 1)
+                number = self._number(OperationClass(kind, effect.order, effect.scope, effect.proxy, size))
+                if kind is not kinds.READ:
+                    self.writes[i] = number
+                self.reads[i] = {kinds.READ: number, kinds.WRITE: NO_CLASS}.get(kind, LATER)
+            case effects.Initiate() as effect:
+                for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
+                    numbers[i] = self._number(
+                        OperationClass(kind, effect.order, effect.scope, effect.proxy, shadow.CELL)
+                    )
+            case effects.ImageAccess() as effect:
+                for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
+                    numbers[i] = self._number(OperationClass(kind, Order.WEAK, None, effect.proxy, shadow.CELL))
+            case effects.Fence() as effect:
+                kind = kinds.PROXY_FENCE if effect.proxies else kinds.FENCE
+                made = OperationClass(kind, effect.order, effect.scope, Proxy.GENERIC, 0, effect.proxies)
+                self.fences[i] = self._number(made)
+            case _:
+                pass
+
+    def _number(self, made: OperationClass) -> int:
+        if made not in self.all:
+            self.all.append(made)
+        return self.all.index(made)
+
+    def _table(self, holds: Callable[[Operation, Operation], bool]) -> np.ndarray:
+        """Of which two classes something holds, by how near their threads are."""
+        table = np.zeros((len(self.all), len(self.all), shadow.LEVELS), np.int64)
+        for level, (thread, place) in _PLACES.items():
+            for i, first in enumerate(self.all):
+                for k, second in enumerate(self.all):
+                    table[i, k, level] = holds(first.operation(), second.operation(thread, place, 1))
+        return table
+
+    @cached_property
+    def tables(self) -> dict[str, np.ndarray]:
+        """What shadow.py looks up, by its names."""
+        pairs = [word for both in zip(self.reads, self.writes, strict=True) for word in both]
+        weak = [int(not contracts.operations.is_strong(one.operation())) for one in self.all]
+        tables = {
+            "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
+            "part_of": [self.all[n].size if n >= 0 else shadow.CELL for n in map(max, self.reads, self.writes)],
+            "quick": [int(self._is_quick(i)) for i in range(len(self.reads))],
+            "strong": self._strong.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
+        }  # fmt: skip
+        return {name: np.array(words or [0], np.int64) for name, words in tables.items()}
+
+    # what the pages say of classes -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def synchronizes(self) -> bool:
+        """Whether some instruction releases or acquires."""
+        page = contracts.synchronization
+        return any(page.releases(o) or page.acquires(o) for o in (one.operation() for one in self.all))
+
+    @cached_property
+    def has_narrow(self) -> bool:
+        """Whether some strong operation has a scope that does not include the grid."""
+        far = _PLACES[shadow.SAME_GRID]
+        strong = [one for one in self.all if contracts.operations.is_strong(one.operation())]
+        return not all(contracts.scopes.scope_includes(one.operation(), one.operation(*far)) for one in strong)
+
+    def _asks(self, i: int) -> bool:
+        """Whether the host looks at the accesses of an instruction."""
+        number = max(self.reads[i], self.writes[i])
+        return number >= 0 and self.synchronizes and contracts.operations.is_strong(self.all[number].operation())
+
+    def _is_quick(self, i: int) -> bool:
+        """Whether the accesses of an instruction are weak ones of four bytes, in a kernel without proxies."""
+        numbers = {self.reads[i], self.writes[i]} - {NO_CLASS}
+        if not self._connected.all() or len(numbers) != 1 or (number := numbers.pop()) < 0:
+            return False
+        return self.all[number].size == shadow.CELL and not contracts.operations.is_strong(self.all[number].operation())
+
+    def strong(self, first: int, second: int, level: int) -> bool:
+        """Whether operations of two classes are morally strong, if they overlap completely."""
+        return bool(self._strong[first, second, level])
+
+    def connected(self, first: int, second: int, level: int) -> bool:
+        """Whether base causality orders accesses of two classes without a proxy fence."""
+        return bool(self._connected[first, second, level])
+
+    def is_atomic(self, kind: int) -> bool:
+        return contracts.operations.is_atomic(self.all[kind].operation())
+
+    def is_release(self, kind: int) -> bool:
+        return contracts.synchronization.releases(self.all[kind].operation())
+
+    def begins_acquire(self, kind: int) -> bool:
+        """Whether an operation of the class can begin an acquire pattern that some later one ends."""
+        fence = OperationClass(OperationKind.FENCE, Order.ACQUIRE, Scope.SYS, Proxy.GENERIC, 0)
+        return contracts.synchronization.acquire_pattern(self.all[kind].operation(), fence.operation(position=1))
+
+    def releases(self, first: int, last: int) -> bool:
+        """Whether two classes begin and end a release pattern; if they are the same, it is one operation."""
+        return self._pattern(contracts.synchronization.release_pattern, first, last)
+
+    def acquires(self, first: int, last: int) -> bool:
+        """Likewise an acquire pattern."""
+        return self._pattern(contracts.synchronization.acquire_pattern, first, last)
+
+    def _pattern(self, holds: Callable[[Operation, Operation], bool], first: int, last: int) -> bool:
+        begin = self.all[first].operation()
+        return holds(begin, begin if first == last else self.all[last].operation(position=1))
+
+    def is_sequential(self, kind: int) -> bool:
+        """Whether an operation is a fence of those that have an order among themselves."""
+        operation = self.all[kind].operation()
+        return contracts.operations.is_fence(operation) and contracts.synchronization.ordered_fences(
+            operation, operation
+        )
+
+    def scopes_within(self, kind: int, cta: int, cluster: int) -> list[tuple[int, int]]:
+        """The scopes that the scope of an operation includes, itself among them, each with the number of the threads that it is
+        of: two fences are morally strong if they have one of these in common."""
+        fence = self.all[kind].operation()
+        keys = []
+        for level in (shadow.SAME_CTA, shadow.SAME_CLUSTER, shadow.SAME_GRID):
+            if contracts.scopes.scope_includes(fence, fence_at(fence, level)):
+                keys.append((level, {shadow.SAME_CTA: cta, shadow.SAME_CLUSTER: cta // cluster}.get(level, 0)))
+        return keys
+
+    def links(self, fence: int, kind: int) -> bool:
+        """Whether a proxy fence orders accesses of a class with generic ones, in either direction, in its CTA."""
+        page, by, at = contracts.causality, self.all[kind].operation(), self.all[fence].operation()
+        return page.leads_out(by, at) or page.leads_in(at, by)
+
+
+def fence_at(fence: Operation, level: int) -> Operation:
+    """The same operation by a thread that is so near."""
+    thread, place = _PLACES[level]
+    return Operation(fence.kind, thread, place, 1, "", fence.order, fence.scope, fence.proxy)
+
+
+def _role(effect: effects.Effect | None, threads: int) -> int:
+    """What an instruction has to do with synchronization."""
+    page, place = contracts.synchronization, _PLACES[0][1]
+
+    def meets(kind: OperationKind, order: Order | None = None) -> bool:
+        arrival = Operation(kind, 0, place, 0, "", order)
+        return page.meet(arrival, Operation(OperationKind.BARRIER, 1, place, 0, ""))
+
+    match effect:
+        case effects.Wait():
+            count = effect.threads
+            whole = count is None or (count.lo == count.hi == threads)
+            return shadow.WHOLE_CTA if whole else shadow.COUNTED
+        case effects.Arrive():
+            return shadow.COUNTED_ARRIVAL
+        case effects.ClusterArrive():
+            tells = meets(OperationKind.ARRIVAL, effect.order)
+            return shadow.CLUSTER_ARRIVAL if tells else shadow.RELAXED_ARRIVAL
+        case effects.ClusterWait():
+            return shadow.CLUSTER_WAIT
+        case effects.Collective() if effect.order is not None:
+            return shadow.WARP if meets(OperationKind.BARRIER, effect.order) else shadow.NOTHING
+        case _:
+            return shadow.NOTHING
