@@ -11,7 +11,7 @@ from launching import kernel, text
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec.machine.findings import Finding as LaunchFinding
+from ptxspec.machine.findings import LaunchFinding
 
 USES = contracts.initialization
 SCHEDULES = ["round-robin", "warps", "random:3"]

@@ -661,14 +661,8 @@ class _Shadowing:
 
     def _refuse_formal(self, op: Op, formal: Formal, indirect: bool) -> None:
         """Raise ValueError for a parameter or a result that the check does not know."""
-        if formal.is_open or formal.vector > 1 or (formal.is_array and indirect):
-            what = (
-                "arrays without a size"
-                if formal.is_open
-                else "vectors"
-                if formal.vector > 1
-                else "indirect calls with arrays"
-            )
+        if formal.is_open or (formal.is_array and indirect):
+            what = "arrays without a size" if formal.is_open else "arrays in indirect calls"
             raise ValueError(f"check='uninitialized' does not know {what} ({op.plan.form.mnemonic})")
 
     def _words(self, formal: Formal, stem: str) -> list[tuple[str, int, Type]]:

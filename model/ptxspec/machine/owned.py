@@ -73,10 +73,10 @@ class Memory:
 
     @locked
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
-        """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Launches with
-        `check="uninitialized"` do not count on the zeros. Error messages call the piece `name`. Raises ValueError for a negative
-        size, for an alignment that is no power of two, and if the piece would not end before the addresses of textures and
-        surfaces; MemoryError if the host has too little memory.
+        """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Launches
+        with `check="uninitialized"` do not count on the zeros. Error messages call the piece `name`. Raises ValueError for a
+        negative size, for an alignment that is no power of two, and if the piece would not end before the addresses of textures
+        and surfaces; MemoryError if the host has too little memory.
 
         >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
         0

@@ -16,7 +16,7 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.blocks import SHADOW, BlockKind
 from ptxspec.machine.errors import Where
 from ptxspec.machine.events import UNINITIALIZED, WORDS, EventKind
-from ptxspec.machine.findings import Finding, FindingCollector
+from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.flow import registers_written, successors, values_of
 from ptxspec.machine.initialization import READ_FIRST, Reported, register_of
 from ptxspec.machine.memory import LaunchMemory
@@ -82,7 +82,7 @@ class UninitializedChecker:
         key = (UNINITIALIZED, effect.what, position, None if read is None else (read.instruction, read.register))
         self.collector.report(key, lambda: self._finding(index, effect.what, row, read))
 
-    def _finding(self, index: int, what: str, row: list[int], read: UndefinedRead | None) -> Finding:
+    def _finding(self, index: int, what: str, row: list[int], read: UndefinedRead | None) -> LaunchFinding:
         where, other, value = self._where(index, row[_FIRST], row[_THREAD]), None, "a value"
         space, address, size = "", 0, 0
         if read is not None:
@@ -93,7 +93,7 @@ class UninitializedChecker:
                 other = self._where(read.instruction, read.first, read.thread)
         rule = _rule()
         note = f"{value} was not initialized, and {what}"
-        return Finding(UNINITIALIZED, note, where, other, space, address, size, rule)
+        return LaunchFinding(UNINITIALIZED, note, where, other, space, address, size, rule)
 
     def _where(self, index: int, first: int, thread: int) -> Where:
         """The thread and the instruction, as the text has them."""
