@@ -26,30 +26,25 @@ from fault_cases import (
 from make_suite import compile_kernel
 
 import ptxspec
-from ptxspec.machine.findings import Finding
 
 ENGINES = ("native", "exact")
-NOT_YET = pytest.mark.xfail(
-    not (SUITE.parents[2] / "spec/machine/initialization.md").exists(), reason="no launch is checked for that yet"
-)
-PARAMETERS = [pytest.param(case, id=case.name, marks=[NOT_YET] if case in UNINITIALIZED else []) for case in CASES]
 
 
 class Launched:
     """A launch of a kernel that is right, or has its fault, with a check. `error` is what ended it, if that was a rule of launches."""
 
-    def __init__(self, case: Case, fault: bool, engine: str, schedule: str, findings: str = "collect"):
+    def __init__(self, case: Case, fault: bool, engine: str, schedule: str, check: str, findings: str = "collect"):
         self.case, self.memory, self.given = case, ptxspec.Memory(), case.args()
         module = module_of(case.name, fault)
         if case.image is not None:
             module.bind("image", ptxspec.Surface(np.zeros(case.image, np.uint32)))
         self.args = [self._argument(given, fault) for given in self.given]
         self.error: ptxspec.LaunchError | None = None
-        self.findings: tuple[Finding, ...] = ()
+        self.findings: tuple[ptxspec.LaunchFinding, ...] = ()
         try:
             outcome = module.launch(
                 "k", case.grid, case.block, self.args, cluster=case.cluster, dynamic_shared=case.dynamic_shared, engine=engine,
-                schedule=schedule, memory=self.memory, check=case.kind, findings=findings,
+                schedule=schedule, memory=self.memory, check=check, findings=findings,
             )  # fmt: skip
             self.findings = outcome.findings
         except ptxspec.LaunchError as error:
@@ -77,7 +72,7 @@ class Launched:
         """The names of the lines of instructions."""
         return frozenset(mark_at(self.case, True, where.line) for where in instructions if where is not None)
 
-    def place_of(self, finding: Finding) -> frozenset[str]:
+    def place_of(self, finding: ptxspec.LaunchFinding) -> frozenset[str]:
         return self.place(finding.where, finding.other if finding.kind == "race" else None)
 
     @property
@@ -92,13 +87,13 @@ class Launched:
 
 
 def check_right(case: Case, engine: str, schedule: str) -> None:
-    launched = Launched(case, False, engine, schedule)
+    launched = Launched(case, False, engine, schedule, "all")
     assert launched.error is None and not launched.findings, launched.error or "\n".join(map(str, launched.findings))
     launched.check_results()
 
 
 def check_fault(case: Case, engine: str, schedule: str) -> None:
-    launched = Launched(case, True, engine, schedule)
+    launched = Launched(case, True, engine, schedule, case.kind)
     told = launched.is_told
     assert told or (case.schedules is not None and schedule not in case.schedules), "nothing is told"
     assert all(finding.kind == case.kind for finding in launched.findings)
@@ -108,7 +103,7 @@ def check_fault(case: Case, engine: str, schedule: str) -> None:
         ]
 
 
-@pytest.mark.parametrize("case", PARAMETERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_fault_is_told_and_the_right_kernel_is_silent(case: Case) -> None:
     """Under one engine, in one schedule."""
     engine = ENGINES[CASES.index(case) % 2]
@@ -119,7 +114,7 @@ def test_the_fault_is_told_and_the_right_kernel_is_silent(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", PARAMETERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_in_ten_schedules(case: Case, engine: str) -> None:
     for schedule in SCHEDULES:
         check_right(case, engine, schedule)
@@ -132,13 +127,13 @@ def test_what_no_check_tells(case: Case, engine: str) -> None:
     """Guides say that these are not told: where one is, they are to be changed."""
     for schedule in ("round-robin", "random:1"):
         check_right(case, engine, schedule)
-        assert not Launched(case, True, engine, schedule).findings
+        assert not Launched(case, True, engine, schedule, case.kind).findings
 
 
-@pytest.mark.parametrize("name", ["broadcast", pytest.param("u_struct", marks=NOT_YET)])
+@pytest.mark.parametrize("name", ["broadcast", "u_struct"])
 def test_a_launch_with_findings_ends_in_an_error(name: str) -> None:
     case = BY_NAME[name]
-    launched = Launched(case, True, "native", "auto", findings="raise")
+    launched = Launched(case, True, "native", "auto", case.kind, findings="raise")
     assert launched.error is not None and launched.error.rule == case.kind and launched.findings
     first = launched.findings[0]
     assert (launched.error.where, launched.error.other) == (first.where, first.other)
@@ -148,7 +143,7 @@ def test_findings_have_the_lines_of_cuda() -> None:
     """Where the code was not inlined; of what was, `.loc` tells the line in its header first."""
     case = BY_NAME["wrong_place"]
     lines = {("wrong_place.cu", number) for number in marks_of(case.name)}
-    for finding in Launched(case, True, "native", "auto").findings:
+    for finding in Launched(case, True, "native", "auto", "race").findings:
         assert finding.other is not None and {finding.where.origin, finding.other.origin} == lines
 
 

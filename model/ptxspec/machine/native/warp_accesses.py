@@ -160,7 +160,7 @@ class WarpAccesses:
         text, e = self.text, self.emitter
         text.lines.append(f"  store {WORD} {acting}, ptr %acting")
         accesses = Accesses(text, text.check)
-        storage = WarpStorage(accesses, address, effect.bytes, index)
+        storage = WarpStorage(accesses, address, effect.bytes, index, shadow=effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, effect.bytes, False, effect.into, storage)
         for i in range(effect.count):
             env[f"%loaded{i}"] = self._word(pointer, i, effect)
