@@ -33,8 +33,9 @@ class Piece(NamedTuple):
 class Case(NamedTuple):
     """A kernel. `args` makes the arguments, and `want` gives, from the arguments as they were, what those of some numbers hold in
     the end: an array, or a function that says whether it is right. `at` has the places where its fault is found: for each a name
-    or two of lines, in any order. `kind` is that of the findings; `rules` are rules of launches that the fault may break as well, or
-    alone, where it has no findings. `schedules` are those in which the fault shows, if it does not show in all. `image` is the shape of the surface `image`."""
+    or two of lines, in any order, of the instructions that race, or of where a value matters and where it comes from. `kind` is that of the findings; `rules` are rules of launches that the fault may break as well, or
+    alone, where it has no findings. `schedules` are those in which the fault shows, if it does not show in all. `image` is the shape of the surface `image`, and
+    of the texture `texture` of the same texels, if the kernel has one."""
 
     name: str
     grid: Any
@@ -372,6 +373,7 @@ PROXIES = [
     Case("ldu_after_barrier", 1, 32, lambda: [zeros(1), zeros(32)], lambda *_: {1: filled(32, 5)}, "put-get"),
     Case("constant_written", 1, 32, lambda: [zeros(32)], lambda *_: {0: filled(32, 6)}, "put", rules=("read only",)),
     Case("surface_texels", 1, 32, lambda: [zeros(1)], lambda _: {0: filled(1, 1)}, "put", image=IMAGE),
+    Case("texture_read", 1, 32, lambda: [zeros(32)], lambda _: {0: zeros(32)}, "get", rules=("written image",), image=IMAGE),
     Case("surface_read", 1, 32, lambda: [zeros(32)], lambda _: {0: zeros(32)}, "get", rules=("written image",), image=IMAGE),
 ]  # fmt: skip
 
@@ -417,7 +419,7 @@ def unset(
     name: str, args: Callable[[], list[Any]], want: Callable[..., Wanted], grid: Any = 1, block: Any = 32, **how: Any
 ) -> Case:
     """A kernel whose fault is a value that nobody has written."""
-    return Case(name, grid, block, args, want, "use", "uninitialized", **how)
+    return Case(name, grid, block, args, want, "use use-from", "uninitialized", **how)
 
 
 def carried(x: np.ndarray) -> np.ndarray:
@@ -506,6 +508,14 @@ WORDS = {
     "ldu_after_barrier": "constant proxy",
     "atomics_of_two_sizes": "of 8 and 4 bytes",
     "packed_halves": "weak",
+    "u_address": "%n was not initialized, and it is an address",
+    "u_allocated_counter": "an atomic operation",
+    "u_allocated_way": "the way that the thread takes",
+    "u_branch": "%x was not initialized, and it is stored to memory that the host sees",
+    "u_carry": "CC.CF was not initialized",
+    "u_half_word": "a value was not initialized, and it is stored to memory that the host sees",
+    "u_predicate": "%p was not initialized, and the way that the thread takes depends on it",
+    "u_shared_bins": "an atomic operation",
     "strong_elements": "bytes",
     "warp_reduce": "bar.warp.sync",
     "warp_shuffle": "bar.warp.sync",

@@ -11,7 +11,7 @@ extern "C" __global__ void k(const int *in, int *out)
         counts[(i + t) & 7] = 0;
 #pragma unroll 1
     for (int i = 0; i < 4; i++)
-        counts[in[t * 4 + i] & 7]++; //@ use
+        counts[in[t * 4 + i] & 7]++; //@ from
 #pragma unroll 1
     for (int i = 0; i < 8; i++)
         out[t * 8 + i] = counts[i]; //@ use

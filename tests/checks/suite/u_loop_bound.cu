@@ -10,6 +10,6 @@ extern "C" __global__ void k(const int *in, int *out)
 #else
     for (int i = 0; i < 32; i++)
 #endif
-        sum += tile[i] * (t + i); //@ use
+        sum += tile[i] * (t + i); //@ from
     out[t] = sum; //@ use
 }

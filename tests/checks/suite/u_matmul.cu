@@ -16,7 +16,7 @@ extern "C" __global__ void k(const int *a, const int *b, int *c)
 #endif
         __syncthreads();
         for (int i = 0; i < 8; i++)
-            sum += left[y][i] * right[i][x]; //@ use
+            sum += left[y][i] * right[i][x]; //@ from
         __syncthreads();
     }
     if (row < 12 && column < 12)

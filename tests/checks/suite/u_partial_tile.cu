@@ -12,6 +12,6 @@ extern "C" __global__ void k(const int *in, int n, int *out)
     __syncthreads();
     int sum = 0;
     for (int i = 0; i < 32; i++)
-        sum += tile[(t + i) % 32]; //@ use
+        sum += tile[(t + i) % 32]; //@ from
     out[t] = sum; //@ use
 }

@@ -10,9 +10,9 @@ extern "C" __global__ void k(const int *in, int *out)
 #endif
     __syncthreads();
     for (int half = 16; half > 0; half /= 2) {
-        int other = t < half ? tile[t + half] : 0; //@ use
+        int other = t < half ? tile[t + half] : 0; //@ from
         __syncthreads();
-        tile[t] += other; //@ use
+        tile[t] += other; //@ from
         __syncthreads();
     }
     if (t == 0)

@@ -11,6 +11,6 @@ extern "C" __global__ void k(const int *in, int *out)
     records[t].count = t;
 #endif
     __syncthreads();
-    Record other = records[31 - t];
+    Record other = records[31 - t]; //@ from
     out[t] = other.key + other.count; //@ use
 }
