@@ -415,16 +415,11 @@ class _Shadowing:
         registers that variables stand for."""
         assert op.guard is not None
         guard, undefined = truth_variable("guard"), truth_variable("undefined guard")
-        is_truth, width = isinstance(value, Bool), self.before.registers[name].width
-        make = (
-            (lambda stem: truth_variable(f"{stem} {name}"))
-            if is_truth
-            else (lambda stem: variable(f"{stem} {name}", width))
-        )
-        old, of_old = make("old"), make("undefined old")
+        type = self.before.registers[name]
+        old, of_old = (_same(type, f"{stem} {name}") for stem in ("old", "undefined old"))
         more += [(guard, op.guard[0]), (undefined, shadow_of(op.guard[0])), (old, name), (of_old, shadow_of(name))]
         holds = ~guard if op.guard[1] else guard
-        new = value if is_truth else low_bits(value, width)
+        new: Any = value if isinstance(value, Bool) else low_bits(value, type.width)
         return select(undefined, bits | of_old | (new ^ old), select(holds, bits, of_old))
 
     # reports -------------------------------------------------------------------------------------------------------------
@@ -495,10 +490,9 @@ class _Shadowing:
             case Load():
                 self._loaded(op, effect, operands, address, more)
             case Store():
-                values = tuple(
-                    low_bits(operands.undefined.of(low_bits(v, effect.type.width)) ^ -1, effect.type.width)
-                    for v in effect.values
-                )
+                width = effect.type.width
+                undefined: list[Int] = [operands.undefined.of(low_bits(v, width)) for v in effect.values]
+                values = [low_bits(bits ^ -1, width) for bits in undefined]
                 self._add(op, operands, (), self._shadow_store(op, effect, effect.address, values), op.guard)
             case Update():
                 self._updated(op, effect, operands, address, more, index)
