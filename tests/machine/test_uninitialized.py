@@ -101,6 +101,15 @@ def test_engines_and_schedules_agree(source: str) -> None:
     assert reported[0][0][-1] == 64
 
 
+def test_a_report_in_a_block_of_its_own() -> None:
+    """What it reads, the instructions behind it read too."""
+    module = kernel(
+        "bra L; L: st.global.b32 [%rd1], %r10; bra M; M: st.global.b32 [%rd1], %r10; add.u64 %rd1, %rd1, 0;"
+    )
+    reported = [told(found(module, engine=e, schedule=s)) for e in BOTH for s in SCHEDULES]
+    assert len(reported[0]) == 2 and all(other == reported[0] for other in reported)
+
+
 def test_a_launch_raises_what_it_found() -> None:
     module = ptxspec.load(kernel("st.global.b32 [%rd1], %r10;"))
     words = np.ones(64, np.uint32)

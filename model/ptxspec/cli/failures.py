@@ -74,10 +74,11 @@ def known(error: BaseException) -> Failed | None:
     if _is(error, "ptxspec.language.diagnostics", "PtxError"):
         return Failed(str(error), "text", **error.as_dict())
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
-        more = {} if not error.findings else {"findings": [finding_dict(finding) for finding in error.findings]}
-        more |= {} if not error.findings else {"findings_omitted": error.findings_omitted}
-        text = "\n\n".join([str(error), *map(str, error.findings)]) if error.findings else str(error)
-        return Failed(text, "fault", fault=_fault(error), **more)
+        more: dict[str, Any] = {"fault": _fault(error)}
+        if error.findings:
+            more["findings"] = [finding_dict(finding) for finding in error.findings]
+            more["findings_omitted"] = error.findings_omitted
+        return Failed("\n\n".join(map(str, (error, *error.findings))), "fault", **more)
     if _is(error, "ptxspec.terms.exact", "NoChoice"):
         return Failed(f"{error}, which the profile does not choose", "open")
     if _is(error, "ptxspec.query.outcomes", "Unsupported"):

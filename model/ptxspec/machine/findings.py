@@ -35,7 +35,7 @@ class LaunchFinding(NamedTuple):
     address: int
     size: int
     page: str
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # a tuple counts otherwise
 
     def __str__(self) -> str:
         lines = [f"{self.kind}: {self.note}", *told(self.where)]

@@ -146,8 +146,8 @@ class _Shadowing:
     """Puts the instructions of shadows beside those of a kernel."""
 
     def __init__(self, kernel: Kernel, unwritten: bool):
-        self.before, self.unwritten = kernel, unwritten
-        self.kernel = copy.copy(kernel)
+        self.before, self.kernel, self.unwritten = copy.copy(kernel), copy.copy(kernel), unwritten
+        self.places = self.before.places = self.kernel.places = dict(kernel.places)
         self.kernel.registers = dict(kernel.registers)
         self.kernel.code, self.kernel.labels, self.kernel.starts = [], {}, {}
         self.added: set[int] = set()
@@ -415,16 +415,11 @@ class _Shadowing:
         registers that variables stand for."""
         assert op.guard is not None
         guard, undefined = truth_variable("guard"), truth_variable("undefined guard")
-        is_truth, width = isinstance(value, Bool), self.before.registers[name].width
-        make = (
-            (lambda stem: truth_variable(f"{stem} {name}"))
-            if is_truth
-            else (lambda stem: variable(f"{stem} {name}", width))
-        )
-        old, of_old = make("old"), make("undefined old")
+        type = self.before.registers[name]
+        old, of_old = (_same(type, f"{stem} {name}") for stem in ("old", "undefined old"))
         more += [(guard, op.guard[0]), (undefined, shadow_of(op.guard[0])), (old, name), (of_old, shadow_of(name))]
         holds = ~guard if op.guard[1] else guard
-        new = value if is_truth else low_bits(value, width)
+        new: Any = value if isinstance(value, Bool) else low_bits(value, type.width)
         return select(undefined, bits | of_old | (new ^ old), select(holds, bits, of_old))
 
     # reports -------------------------------------------------------------------------------------------------------------
@@ -495,10 +490,9 @@ class _Shadowing:
             case Load():
                 self._loaded(op, effect, operands, address, more)
             case Store():
-                values = tuple(
-                    low_bits(operands.undefined.of(low_bits(v, effect.type.width)) ^ -1, effect.type.width)
-                    for v in effect.values
-                )
+                width = effect.type.width
+                undefined: list[Int] = [operands.undefined.of(low_bits(v, width)) for v in effect.values]
+                values = [low_bits(bits ^ -1, width) for bits in undefined]
                 self._add(op, operands, (), self._shadow_store(op, effect, effect.address, values), op.guard)
             case Update():
                 self._updated(op, effect, operands, address, more, index)
@@ -659,6 +653,15 @@ class _Shadowing:
             if result != tree.Name("_"):
                 self._take(op, result, formal, f"return.{k}", op.guard)
 
+    def _operand_of(self, formal: Formal, function: Kernel) -> tree.Name:
+        """A parameter or a result as the instructions of its function name it; or would name it, if none does."""
+        if formal.register is not None or formal.place is None:
+            return tree.Name(str(formal.register))
+        names = (name for name, place in function.places.items() if place == formal.place)
+        name = next(names, f"@{function.name}.{formal.place.name}")
+        self.places.setdefault(name, formal.place)
+        return tree.Name(name)
+
     def _refuse_formal(self, op: Op, formal: Formal, indirect: bool) -> None:
         """Raise ValueError for a parameter or a result that the check does not know."""
         if formal.is_open or (formal.is_array and indirect):
@@ -780,7 +783,7 @@ class _Shadowing:
             undefined = Initialize(frames, begin, integer(body.frame_size), False)
             self._add(op, None, (), undefined, None, [(begin, FRAME)])
         for k, formal in enumerate(body.signature.parameters):
-            self._take(op, _operand_of(formal, body), formal, f"pass.{k}", None)
+            self._take(op, self._operand_of(formal, body), formal, f"pass.{k}", None)
 
     def _left(self, op: Op, index: int) -> None:
         """A function ends: it leaves the undefined bits of its results."""
@@ -788,14 +791,7 @@ class _Shadowing:
         signature = None if body is None else body.signature
         if body is not None and signature is not None:
             for k, formal in enumerate(signature.returns):
-                self._give(op, _operand_of(formal, body), formal, f"return.{k}")
-
-
-def _operand_of(formal: Formal, function: Kernel) -> tree.Name:
-    """A parameter or a result as the instructions of its function name it."""
-    if formal.register is not None:
-        return tree.Name(formal.register)
-    return tree.Name(next(name for name, place in function.places.items() if place == formal.place))
+                self._give(op, self._operand_of(formal, body), formal, f"return.{k}")
 
 
 def bits_of_all(some: Bool, value: Any) -> Any:

@@ -8,7 +8,7 @@ as quotients and floating point, is undefined in all bits if any bit of an opera
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxspec.terms.arithmetic import bits_for
@@ -143,10 +143,11 @@ def _either(x: Int, y: Int) -> Int:
 def _selected(args: tuple[Any, ...], bits: list[Any]) -> Int:
     """What the condition chooses; if that is undefined, a bit is defined in which both agree."""
     (condition, x, y), (of_condition, of_x, of_y) = args, bits
-    chosen = select(condition, of_x, of_y)
+    chosen: Int = select(condition, of_x, of_y)
     if of_condition is FALSE:
         return chosen
-    return select(of_condition, _either(_either(of_x, of_y), x ^ y), chosen)
+    unknown: Int = select(of_condition, _either(_either(of_x, of_y), x ^ y), chosen)
+    return unknown
 
 
 def _combined(conjunction: bool, args: tuple[Any, ...], bits: list[Any]) -> Bool:
@@ -155,7 +156,8 @@ def _combined(conjunction: bool, args: tuple[Any, ...], bits: list[Any]) -> Bool
     for value, undefined in zip(args, bits, strict=True):
         decides_not = value if conjunction else ~value
         result = result & (undefined | decides_not)
-    return (bits[0] | bits[1]) & result
+    some: Bool = bits[0] | bits[1]
+    return some & result
 
 
 def _equal(x: Int, y: Int, of_x: Int, of_y: Int) -> Bool:
@@ -215,7 +217,7 @@ def _one(x: Int, y: Int, of_x: Int, of_y: Int) -> Int:
     return _either(of_x, of_y) & _either(of_x, ~x) & _either(of_y, ~y)
 
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[str, Callable[[Int, Int, Int, Int], Int]] = {
     "add": _sum,
     "sub": _difference,
     "mul": _product,

@@ -241,6 +241,8 @@ class WarpFunction:
             if self.accesses.write(op, effect, index, acting, self.registers, self.edges.apart, self._by_lanes):
                 return
         if isinstance(effect, Report):  # seldom, and nothing comes of it
+            for name in self.lanes.of(index).registers:  # before the branch, so that it dominates all uses
+                self.registers.read(name)
             n, none = self.text.label("report"), self.emitter.compare("eq", acting, "0", LANES)
             known = self.emitter.known()
             self.text.lines.append(f"  br i1 {none}, label %{n}.none, label %{n}.some, !prof !0\n{n}.some:")
