@@ -10,7 +10,7 @@ from ptxspec.language.forms import page_name, registry
 from ptxspec.terms.registries import RULES, Rule
 
 if TYPE_CHECKING:
-    from ptxspec.machine.findings import Finding
+    from ptxspec.machine.findings import LaunchFinding
 
 
 class RacingAccess(NamedTuple):
@@ -112,7 +112,7 @@ class LaunchError(Exception):
         self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
         self.other = other
         self.schedule: tuple[int, ...] | None = None
-        self.findings: tuple[Finding, ...] = ()
+        self.findings: tuple[LaunchFinding, ...] = ()
         self.findings_omitted = 0
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from ptxspec.machine.errors import LaunchError, Where, told
 MOST_KEPT = 100
 
 
-class Finding(NamedTuple):
+class LaunchFinding(NamedTuple):
     """A fault that a check of a launch has found. `kind` is "race" or "uninitialized", and `note` says in words what is wrong
     and what is missing. `where` is the thread and the instruction; `other` is the earlier one, of a race, or where a value that
     is not initialized comes from. `size` bytes at `address` of the state space `space` are at fault; of a register that is "",
@@ -52,12 +52,12 @@ class FindingCollector:
     """Keeps what checks find: of those that are alike the first, and how many there are; MOST_KEPT of those that are not."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Finding] = {}
+        self._kept: dict[Hashable, LaunchFinding] = {}
         self._counts: dict[Hashable, int] = {}
         #: those that are not kept
         self.omitted = 0
 
-    def report(self, key: Hashable, make: Callable[[], Finding], count: int = 1) -> None:
+    def report(self, key: Hashable, make: Callable[[], LaunchFinding], count: int = 1) -> None:
         """Note a finding, which is like all others of its key."""
         if key in self._counts:
             self._counts[key] += count
@@ -71,7 +71,7 @@ class FindingCollector:
         """Whether there are any."""
         return bool(self._kept)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[LaunchFinding, ...]:
         """All that are kept, in the order in which they were first found."""
         return tuple(finding._replace(count=self._counts[key]) for key, finding in self._kept.items())
 
@@ -83,7 +83,7 @@ class FindingCollector:
         )
         return error
 
-    def _summary(self, findings: tuple[Finding, ...]) -> str:
+    def _summary(self, findings: tuple[LaunchFinding, ...]) -> str:
         rest = len(findings) - 1 + self.omitted
         more = f" ({rest:,} more finding{'' if rest == 1 else 's'})" if rest else ""
         return f"{findings[0].note}{more}"

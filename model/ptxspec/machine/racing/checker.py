@@ -16,7 +16,7 @@ from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import LaunchError, Where
 from ptxspec.machine.events import WORDS, EventKind
-from ptxspec.machine.findings import Finding, FindingCollector
+from ptxspec.machine.findings import LaunchFinding, FindingCollector
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.observing import HostRange, host_ranges
@@ -405,12 +405,12 @@ class RaceChecker:
             return
         self._count(s)
 
-        def finding() -> Finding:
+        def finding() -> LaunchFinding:
             location = self._location(s.place)
             size = max(1, min(classes.all[kind].size, shadow.CELL) if kind >= 0 else shadow.CELL)
             where, other = self._where(s.thread, s.op), self._where(s.other, s.by)
             note = reason(classes, knowledge, s, (before, kind), where, other)
-            return Finding("race", note, where, other, location.space, location.address, size, self._page)
+            return LaunchFinding("race", note, where, other, location.space, location.address, size, self._page)
 
         self.collector.report(("race", s.op, s.by, s.writes, s.wrote, level), finding)
 

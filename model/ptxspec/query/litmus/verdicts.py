@@ -10,11 +10,12 @@ from itertools import product
 from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
-from ptxspec.base.options import LitmusMethod, LitmusStatus
+from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
 from ptxspec.machine.call_graph import linked
 from ptxspec.query.litmus.drawing import drawn
 from ptxspec.query.litmus.executions import Candidate, Enumeration, OutOfTime, bits
 from ptxspec.query.litmus.formula import Formula
+from ptxspec.query.litmus.liveness import SpinSearch
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
@@ -87,12 +88,35 @@ class BrokenAxiom(NamedTuple):
     steps: tuple[str, ...]
 
 
+class LivenessVerdict(NamedTuple):
+    """Whether a thread may spin forever, if the scheduler is fair: `status` is "live" (none may), "spins", or "unknown".
+    `threads` are those that spin in the execution of the `witness`, by their names; its operations end with a turn of each that is
+    repeated. What a thread does in more turns of a loop than `loops` is not looked at.
+
+    >>> test = '''PTX wait { flag = 0; }
+    ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
+    ... st.relaxed.gpu flag, 1 | L: ld.weak r0, flag ;
+    ... | bne r0, 1, L ;
+    ... exists (P1:r0 == 1)'''
+    >>> ptxspec.litmus(test).liveness.threads
+    ('P1',)
+    >>> ptxspec.litmus(test.replace("ld.weak", "ld.relaxed.gpu")).liveness.status
+    'live'
+    """
+
+    status: LivenessStatus
+    loops: int
+    threads: tuple[str, ...]
+    witness: LitmusWitness | None
+
+
 class LitmusVerdict(NamedTuple):
     """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome
     that the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is
     true. An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break.
     `notes` say what was not looked at. A program with a data race of mixed size, of which the model says nothing, is
-    "undefined"; one on which a solver gives no answer is "unknown". In both cases `holds` is None.
+    "undefined"; one on which a solver gives no answer is "unknown". In both cases `holds` is None. A program with loops has a
+    verdict on its `liveness`, too.
 
     >>> test = \"\"\"PTX SB { x = 0; y = 0; }
     ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
@@ -115,6 +139,7 @@ class LitmusVerdict(NamedTuple):
     reasons: tuple[BrokenAxiom, ...]
     notes: tuple[str, ...]
     seconds: float
+    liveness: LivenessVerdict | None
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, for JSON.
@@ -123,15 +148,20 @@ class LitmusVerdict(NamedTuple):
         >>> ptxspec.litmus(text).as_dict()["status"]
         'allowed'
         """
-        witness = self.witness
+        live = self.liveness
         return {
             **self._asdict(),
-            "witness": None
-            if witness is None
-            else {**witness._asdict(), "operations": [o._asdict() for o in witness.operations]},
+            "witness": _witness_as_dict(self.witness),
+            "liveness": None if live is None else {**live._asdict(), "witness": _witness_as_dict(live.witness)},
             "reasons": [reason._asdict() for reason in self.reasons],
             "seconds": round(self.seconds, 3),
         }
+
+
+def _witness_as_dict(witness: LitmusWitness | None) -> dict[str, Any] | None:
+    if witness is None:
+        return None
+    return {**witness._asdict(), "operations": [operation._asdict() for operation in witness.operations]}
 
 
 def model_of(name: str) -> MemoryModel:
@@ -183,7 +213,7 @@ class _Question:
     """A test and a model."""
 
     def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
-        self.test, self.model, self.model_name = test, model, name
+        self.test, self.model, self.model_name, self.loops = test, model, name, loops
         self.enumeration = Enumeration(model)
         self.asked = values_in(test.condition)
         self.of_memory = any(value[0] == "memory" for value in self.asked)  # type: ignore[index]
@@ -220,10 +250,29 @@ class _Question:
             self.notes[f"not all executions were looked at in {timeout:g} seconds"] = None
         if status == "forbidden" and by == "enumeration":
             reasons = self._reasons()
+        liveness = None if status == "undefined" else self._liveness()
         is_true = (status == "allowed") == (self.test.quantifier == "exists")
         return self._verdict(
-            status, None if status in ("undefined", "unknown") else is_true, witness, reasons, time.monotonic() - began
+            status,
+            None if status in ("undefined", "unknown") else is_true,
+            witness,
+            reasons,
+            time.monotonic() - began,
+            liveness,
         )
+
+    def _liveness(self) -> LivenessVerdict | None:
+        """Whether a thread may spin forever, as far as that is found in time."""
+        search = SpinSearch(self.enumeration, self.test.variables, self.paths)
+        if not search.has_loops:
+            return None
+        try:
+            for candidate, spinning in search.executions():
+                witness = self._shown(candidate, {})
+                return LivenessVerdict("spins", self.loops, tuple(f"P{thread}" for thread in spinning), witness)
+        except OutOfTime:
+            return LivenessVerdict("unknown", self.loops, (), None)
+        return LivenessVerdict("live", self.loops, (), None)
 
     def _verdict(
         self,
@@ -232,6 +281,7 @@ class _Question:
         witness: LitmusWitness | None,
         reasons: tuple[BrokenAxiom, ...],
         seconds: float,
+        liveness: LivenessVerdict | None,
     ) -> LitmusVerdict:
         return LitmusVerdict(
             self.test.name,
@@ -243,6 +293,7 @@ class _Question:
             reasons,
             tuple(self.notes),
             seconds,
+            liveness,
         )
 
     def _solved(self) -> tuple[LitmusStatus, LitmusWitness | None]:
