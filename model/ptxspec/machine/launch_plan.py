@@ -17,7 +17,7 @@ from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.events import RACE, EventReceiver, ObservedEvents
-from ptxspec.machine.findings import LaunchFinding, FindingCollector
+from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES

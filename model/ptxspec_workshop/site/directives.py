@@ -41,6 +41,7 @@ from ptxspec_workshop.site import (
     opcode_table,
     pages,
     pictures,
+    relation_pictures,
     store,
     vocabulary_tables,
 )
@@ -194,6 +195,17 @@ class LitmusTable(Computed):
         name, docname = self.arguments[0], self.env.docname
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
         return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
+
+
+class RelationPicture(Computed):
+    """A relation of the memory model, by the name of its definition on the page, in an execution of the test below it."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        name, lines, module = self.arguments[0], list(self.content), self.module
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of(f"relation {name}", files, lambda: relation_pictures.markdown(module, name, lines), lines)
 
 
 class Disputes(Computed):
@@ -403,6 +415,7 @@ DIRECTIVES = {
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
+    "relation": RelationPicture,
     "scales": ScalePicture,
     "tiles": TilePicture,
     "vector-format": VectorFormat,

@@ -16,7 +16,7 @@ from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import LaunchError, Where
 from ptxspec.machine.events import WORDS, EventKind
-from ptxspec.machine.findings import LaunchFinding, FindingCollector
+from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.observing import HostRange, host_ranges

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 from ptxspec import contracts
 from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
 from ptxspec.machine.call_graph import linked
-from ptxspec.query.litmus.drawing import drawn
+from ptxspec.query.litmus.drawing import COHERENCE, READS_FROM, drawn
 from ptxspec.query.litmus.executions import Candidate, Enumeration, OutOfTime, bits
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.liveness import SpinSearch
@@ -24,7 +24,7 @@ from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.relations import NEWEST_MODEL, OLDEST_MODEL, MemoryModel
+from ptxspec.terms.relations import NEWEST_MODEL, OLDEST_MODEL, MemoryModel, Relation
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
 #: how often a loop is taken at most
@@ -71,7 +71,8 @@ class LitmusWitness(NamedTuple):
         >>> ptxspec.litmus(text).witness.svg().startswith("<svg")
         True
         """
-        return drawn(self.operations, self.reads_from, self.coherence)
+        sources = [(writer, reader) for reader, writer in self.reads_from.items()]
+        return drawn(self.operations, {READS_FROM: sources, COHERENCE: self.coherence})
 
 
 class BrokenAxiom(NamedTuple):
@@ -90,8 +91,8 @@ class BrokenAxiom(NamedTuple):
 
 class LivenessVerdict(NamedTuple):
     """Whether a thread may spin forever, if the scheduler is fair: `status` is "live" (none may), "spins", or "unknown".
-    `threads` are those that spin in the execution of the `witness`, by their names; its operations end with a turn of each that is
-    repeated. What a thread does in more turns of a loop than `loops` is not looked at.
+    `threads` are those that spin in the execution of the `witness`, by their names; its operations end with a turn of each that
+    is repeated. What a thread does in more turns of a loop than `loops` is not looked at.
 
     >>> test = '''PTX wait { flag = 0; }
     ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
@@ -205,12 +206,12 @@ def litmus(
         raise ValueError(f"loops are taken 0 to 100 times, not {loops!r}")
     if by not in get_args(LitmusMethod):
         raise ValueError(f"by={by!r}: {' or '.join(get_args(LitmusMethod))}")
-    question = _Question(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
+    question = LitmusQuestion(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
     return question.decided(by, timeout)
 
 
-class _Question:
-    """A test and a model."""
+class LitmusQuestion:
+    """A test and a model, and the paths of its threads."""
 
     def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
         self.test, self.model, self.model_name, self.loops = test, model, name, loops
@@ -413,14 +414,30 @@ class _Question:
         return False
 
     def _witness(self) -> LitmusWitness | None:
+        found = self.execution()
+        return None if found is None else self._shown(*found)
+
+    def execution(self) -> tuple[Candidate, dict[object, int]] | None:
+        """An execution with the outcome that is asked about, and what is asked about in the end; None if there is none. Raises
+        OutOfTime."""
         for combination in self._combinations():
             for candidate in self.enumeration.candidates(combination, self._may_be_wanted(combination)):
                 for final in self._final(candidate):
                     if self._is_wanted(final.__getitem__):
-                        return self._shown(candidate, final)
+                        return candidate, final
             if not combination.phases:
                 self.notes["threads may wait at a barrier that never completes"] = None
         return None
+
+    def related(self, relation: Relation) -> tuple[LitmusWitness, tuple[tuple[str, str], ...]] | None:
+        """An execution with the outcome that is asked about, and a relation's pairs in it, by the names of the operations."""
+        found = self.execution()
+        if found is None:
+            return None
+        execution = found[0].execution
+        names = Reasons(execution).names
+        pairs = [(names[i], names[k]) for i, row in enumerate(execution.rows(relation)) for k in bits(row)]
+        return self._shown(*found), tuple(pairs)
 
     def _shown(self, candidate: Candidate, final: dict[object, int]) -> LitmusWitness:
         execution, combination = candidate.execution, candidate.combination
