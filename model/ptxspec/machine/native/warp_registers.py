@@ -21,7 +21,7 @@ from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import Shape, VectorEmitter
+from ptxspec.terms.vectors import VectorEmitter, VectorShape
 
 #: what the name of a register's memory begins with, where lanes have parted
 FAR = "%far"
@@ -148,18 +148,18 @@ class WarpHomes:
             self.emitter.shapes[value] = lambda: self._shape(name)
         return value
 
-    def _shape(self, name: str) -> Shape:
+    def _shape(self, name: str) -> VectorShape:
         """The shape that is kept beside a register."""
         home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        base, step, jump = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in Shape._fields[:3])
-        return Shape(base, step, jump, self.emitter.emit(f"load i1, ptr {home}_holds"))
+        base, step, jump = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in VectorShape._fields[:3])
+        return VectorShape(base, step, jump, self.emitter.emit(f"load i1, ptr {home}_holds"))
 
-    def keep_shape(self, name: str, shape: Shape | None) -> None:
+    def keep_shape(self, name: str, shape: VectorShape | None) -> None:
         """Keep the shape of a register that has been stored, or that none is known."""
         if name not in self.shaped or self.apart:
             return
         home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        for part in Shape._fields[:3] if shape is not None else ():
+        for part in VectorShape._fields[:3] if shape is not None else ():
             self.text.lines.append(f"  store {word} {getattr(shape, part)}, ptr {home}_{part}")
         self.text.lines.append(f"  store i1 {'false' if shape is None else shape.holds}, ptr {home}_holds")
 

@@ -18,7 +18,7 @@ from ptxspec.machine.driver.places import BARRIERS, LANES
 from ptxspec.machine.flow import ending, successors
 from ptxspec.machine.kernel_tables import barrier_of_all
 from ptxspec.machine.native.context import bits_of, field_at, llvm_type
-from ptxspec.machine.native.exchanges import OWN, Exchange
+from ptxspec.machine.native.exchanges import OWN, ExchangeLowering
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import ComputationEmitter
 from ptxspec.machine.native.lane_functions import LaneFunctions, stored_type
@@ -65,7 +65,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import NoVectors, Shape, VectorEmitter
+from ptxspec.terms.vectors import NoVectors, VectorEmitter, VectorShape
 from ptxspec.terms.vocabulary import FALSE
 
 #: how the text names where a register lies
@@ -155,7 +155,9 @@ class WarpFunction:
                 lines.append(f"  {home} = alloca {type}\n  store {type} zeroinitializer, ptr {home}")
         for name in sorted(self.homes.shaped):
             home, word = f"{HOME}{self.layout.homes[name]}", llvm_type(registers[name])
-            parts = [(f"{home}_{part}", word, "0") for part in Shape._fields[:3]] + [(f"{home}_holds", "i1", "false")]
+            parts = [(f"{home}_{part}", word, "0") for part in VectorShape._fields[:3]] + [
+                (f"{home}_holds", "i1", "false")
+            ]
             lines += [f"  {place} = alloca {type}\n  store {type} {none}, ptr {place}" for place, type, none in parts]
         return lines, at
 
@@ -399,9 +401,9 @@ class WarpFunction:
             known = e.known()
             text.begin(go)
             numbers = ", ".join(f"i32 {k}" for k in range(LANES))
-            own = e.vector(f"add {NUMBERS} zeroinitializer, <{numbers}>")
-            env = self.operands.environment(op) | {"%members": "-1", "%at_once": "-1", OWN: own}
-            for name, result in self.operands.results(op, Exchange(e, env, [value, *more])):
+            lane_numbers = e.vector(f"add {NUMBERS} zeroinitializer, <{numbers}>")
+            env = self.operands.environment(op) | {"%members": "-1", "%at_once": "-1", OWN: lane_numbers}
+            for name, result in self.operands.results(op, ExchangeLowering(e, env, [value, *more])):
                 self.registers.set(name, result)
         except NoVectors:
             attempt.undo()
