@@ -40,10 +40,6 @@ class Format(NamedTuple):
     def least_normal(self) -> float:
         return 2.0 ** (self.least + self.precision - 1)
 
-    def has_all_of(self, other: Format) -> bool:
-        """Whether it has every number of another format. Of two formats, the one with more exponents has the greater numbers."""
-        return self.precision >= other.precision and self.least <= other.least
-
 
 FORMATS = {
     "f16": Format(16, 11, -24, "half"),
