@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare import compiled_loops, interpretations
+from ptxspec.evidence import compiled_loops
 from ptxspec.evidence.kernels import function_cases, signatures
 from ptxspec.evidence.kernels.function_cases import cells_of
 from ptxspec.evidence.kernels.instruction_kernels import (
@@ -24,6 +24,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES
+from ptxspec_workshop.compare import interpretations
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
 

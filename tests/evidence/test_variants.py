@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare import interpretations
 from ptxspec.evidence.kernels import function_cases
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
@@ -14,6 +13,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 from ptxspec.language.forms import SPREAD, Form, registry, spread
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.native import Emitter
+from ptxspec_workshop.compare import interpretations
 from ptxspec_workshop.record import gaps, stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
 

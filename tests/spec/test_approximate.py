@@ -15,8 +15,7 @@ import pytest
 from approximations import OPCODES, approximate_forms
 
 import ptxspec
-from ptxspec.evidence import ledger
-from ptxspec.evidence.compare import choices, interpretations
+from ptxspec.evidence import choices, ledger
 from ptxspec.evidence.kernels import function_cases, signatures
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.language.forms import Form
@@ -24,6 +23,7 @@ from ptxspec.terms import exact
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
+from ptxspec_workshop.compare import interpretations
 from ptxspec_workshop.ledger import computing
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.evidence.compare.compiled_loops import number_at, run_native
+from ptxspec.evidence.compiled_loops import number_at, run_native
 from ptxspec.evidence.kernels.function_cases import comparable, modifiers_of
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form, no_page_defines, registry

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.compare.choices import awaited
-from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.choices import awaited
+from ptxspec.evidence.compiled_loops import run_native
 from ptxspec.evidence.kernels.cases import Case, unlike
 from ptxspec.evidence.kernels.function_cases import FunctionCase
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
