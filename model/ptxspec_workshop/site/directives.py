@@ -41,6 +41,7 @@ from ptxspec_workshop.site import (
     opcode_table,
     pages,
     pictures,
+    stages,
     store,
     vocabulary_tables,
 )
@@ -133,6 +134,16 @@ class House(Computed):
     def markdown(self) -> str:
         self.depends(*store.model_files())
         return f"{house.picture()}\n\n{house.table()}\n"
+
+
+class Stages(Computed):
+    """The life of a kernel, or of a proof."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return f"{stages.picture(self.arguments[0])}\n"
 
 
 class CornerCases(Computed):
@@ -404,6 +415,7 @@ DIRECTIVES = {
     "pages": Pages,
     "picture": Picture,
     "scales": ScalePicture,
+    "stages": Stages,
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,
