@@ -36,6 +36,11 @@ def vector_of(element: str) -> str:
     return f"<{LANES} x {element}>"
 
 
+def number_of(emitter: VectorEmitter, lanes: str) -> str:
+    """How many lanes there are in a mask, as a word of 64 bits."""
+    return emitter.emit(f"zext {WORD} {emitter.emit(f'call {WORD} @llvm.ctpop.{WORD}({WORD} {lanes})')} to i64")
+
+
 class Attempt:
     """What text and registers are before something is written that may turn out not to be done in vectors."""
 

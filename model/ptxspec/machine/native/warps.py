@@ -38,6 +38,7 @@ from ptxspec.machine.native.warp_registers import (
     WarpHomes,
     WarpRows,
     constants,
+    number_of,
     of_warp,
     vector_of,
 )
@@ -180,8 +181,12 @@ class WarpFunction:
             return
         ops = self.kernel.code[block.start : block.end]
         terminator = ops[-1] if ending(ops[-1]) else None
+        if self.flow.observed.counts:
+            self._count("count_entries", number, self.mask)
         for index, op in enumerate(ops, block.start):
             text.index = index
+            if op.guard is not None and self.flow.observed.counts:
+                self._count("count_active", index, self._acting(op))
             if op is not terminator:
                 effect = op.plan.meaning.effect
                 if effect is None or isinstance(effect, Fencing):
@@ -190,8 +195,7 @@ class WarpFunction:
                     self._act(op, effect, index)
         if block.end > block.start:
             n = block.end - block.start
-            count = self.emitter.emit(f"call i32 @llvm.ctpop.i32(i32 {self.mask})")
-            wide = self.emitter.emit(f"zext i32 {count} to i64")
+            wide = number_of(self.emitter, self.mask)
             name = text.label("steps")
             lines.append(
                 f"  %{name} = load i64, ptr %taken\n  %{name}n = add i64 %{name}, {n}\n  store i64 %{name}n, ptr %taken\n"
@@ -199,6 +203,10 @@ class WarpFunction:
                 f"  %{name}s = add i64 %{name}e, %{name}m\n  store i64 %{name}s, ptr %executed"
             )
         self._finish(terminator)
+
+    def _count(self, array: str, place: int, lanes: str) -> None:
+        """Add a number of lanes to a counter."""
+        self.text.count(array, place, number_of(self.emitter, lanes))
 
     def _keep_registers(self) -> None:
         """Store the registers that the block has changed and that later blocks read."""
