@@ -16,7 +16,7 @@ from approximations import OPCODES, approximate_forms
 
 import ptxspec
 from ptxspec.evidence import choices, ledger
-from ptxspec.evidence.kernels import function_cases, signatures
+from ptxspec.evidence.kernels import operand_rows, signatures
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
@@ -451,7 +451,7 @@ def test_answers_without_a_choice_are_held_against_the_bound(monkeypatch: pytest
 
     monkeypatch.delitem(CHOICES["hopper"], "approximate-rcp", raising=False)
     form = next(f for f in APPROXIMATE if f.mnemonic == "rcp.approx.f32")
-    table = function_cases.table_of(form, form.meaning())
+    table = operand_rows.table_of(form, form.meaning())
     right = [
         0x7FFFFFFF if math.isnan(value(a)) else ptxspec.evaluate(str(form), profile="portable", a=a)["d"]
         for (a,) in table

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.evidence.compiled_loops import number_at, run_native
-from ptxspec.evidence.kernels.function_cases import comparable, modifiers_of
-from ptxspec.evidence.kernels.signatures import inputs_of, results_of
+from ptxspec.evidence.kernels.signatures import comparable, inputs_of, modifiers_of, results_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.language.module_context import features, target_number
 from ptxspec.terms import exact
