@@ -29,8 +29,8 @@ class ShapeCase(NamedTuple):
     @property
     def name(self) -> str:
         """The shape's name and the words."""
-        said = ", ".join(f"{place}={word or 'nothing'}" for place, word in self.words.items())
-        return f"{self.shape.name} ({said})" if said else self.shape.name
+        choices = ", ".join(f"{place}={word or 'nothing'}" for place, word in self.words.items())
+        return f"{self.shape.name} ({choices})" if choices else self.shape.name
 
     @property
     def text(self) -> str:

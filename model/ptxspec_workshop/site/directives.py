@@ -42,6 +42,7 @@ from ptxspec_workshop.site import (
     pages,
     pictures,
     relation_pictures,
+    stages,
     store,
     vocabulary_tables,
 )
@@ -134,6 +135,16 @@ class House(Computed):
     def markdown(self) -> str:
         self.depends(*store.model_files())
         return f"{house.picture()}\n\n{house.table()}\n"
+
+
+class Stages(Computed):
+    """The life of a kernel, or of a proof."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return f"{stages.picture(self.arguments[0])}\n"
 
 
 class CornerCases(Computed):
@@ -417,6 +428,7 @@ DIRECTIVES = {
     "picture": Picture,
     "relation": RelationPicture,
     "scales": ScalePicture,
+    "stages": Stages,
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,
