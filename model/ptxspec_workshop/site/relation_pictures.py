@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
+from ptxspec import contracts
 from ptxspec.query.litmus.drawing import READS_FROM, drawn
 from ptxspec.query.litmus.reading import read
 from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
@@ -23,7 +23,7 @@ def drawn_relation(module: str, name: str, lines: Sequence[str]) -> tuple[str, s
     pairs."""
     edition = "9.1"
     question = LitmusQuestion(read("\n".join([f"PTX {name}", *lines]), module), model_of(edition), edition, 1)
-    relation = getattr(importlib.import_module(module), name)(question.model)
+    relation = getattr(getattr(contracts, module.rpartition(".")[2]), name)(question.model)
     result = question.related(relation)
     if result is None or not any(not first.startswith("(") for first, _ in result[1]):
         raise ValueError(f"no execution of the test has the outcome, or {name} relates no operations in it")

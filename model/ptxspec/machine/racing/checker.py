@@ -25,7 +25,7 @@ from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
-from ptxspec.machine.racing.words import reason
+from ptxspec.machine.racing.words import RacingPair, reason
 
 #: cells that are kept from launch to launch, at most
 _MOST_KEPT = 1 << 22
@@ -70,7 +70,7 @@ class ExactShadow:
 
     def lay(self, name: str, array: np.ndarray) -> None:
         self._arrays[name] = array
-        setattr(self._machine, name, memoryview(array))
+        setattr(self._machine, name, memoryview(array.data))
 
     def array(self, name: str) -> np.ndarray:
         return self._arrays[name]
@@ -389,10 +389,10 @@ class RaceChecker:
         if count:
             made.set("suspects", 0)
             for row in made.array("suspected")[: count * words].reshape(-1, words).tolist():
-                self._judge(Suspect(*row))
+                self._judge(SuspectedRace(*row))
         return count
 
-    def _judge(self, s: Suspect) -> None:
+    def _judge(self, s: SuspectedRace) -> None:
         classes, knowledge = self.classes, self.knowledge
         kind = (classes.writes if s.writes else classes.reads)[s.op]
         before = (classes.writes if s.wrote else classes.reads)[s.by]
@@ -409,12 +409,22 @@ class RaceChecker:
             location = self._location(s.place)
             size = max(1, min(classes.all[kind].size, shadow.CELL) if kind >= 0 else shadow.CELL)
             where, other = self._where(s.thread, s.op), self._where(s.other, s.by)
-            note = reason(classes, knowledge, s, (before, kind), where, other)
-            return LaunchFinding("race", note, where, other, location.space, location.address, size, self._page)
+            missed = knowledge.missed.get(s.thread)
+            pair = RacingPair(
+                (before, kind),
+                (other, where),
+                (bool(s.wrote), bool(s.writes)),
+                level,
+                s.op == s.by and s.wrote == s.writes,
+                None if missed is None else (missed[0].kind, missed[1]),
+            )
+            return LaunchFinding(
+                "race", reason(classes, pair), where, other, location.space, location.address, size, self._page
+            )
 
         self.collector.report(("race", s.op, s.by, s.writes, s.wrote, level), finding)
 
-    def _fenced(self, before: int, kind: int, s: Suspect) -> bool:
+    def _fenced(self, before: int, kind: int, s: SuspectedRace) -> bool:
         """Whether a proxy fence that is about the two accesses was executed between them, by a CTA of either."""
         ctas = self.knowledge.cta_of(s.other), self.knowledge.cta_of(s.thread)
         for cta, of_class in zip(ctas, (before, kind), strict=True):
@@ -423,7 +433,7 @@ class RaceChecker:
                     return True
         return False
 
-    def _count(self, s: Suspect) -> None:
+    def _count(self, s: SuspectedRace) -> None:
         """Count a race of two instructions: of many, shadow.py tells no longer."""
         pairs, raced = self._shadow.array("pairs"), self._shadow.array("raced")
         slot, pair = (s.op * 31 + s.by) % shadow.PAIRS, (s.op << 24) + s.by + 1
@@ -439,7 +449,7 @@ class RaceChecker:
         return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
 
 
-class Suspect(NamedTuple):
+class SuspectedRace(NamedTuple):
     """An access that nothing orders behind an earlier one, as far as shadow.py knows: its words."""
 
     place: int

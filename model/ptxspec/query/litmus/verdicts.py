@@ -414,8 +414,8 @@ class LitmusQuestion:
         return False
 
     def _witness(self) -> LitmusWitness | None:
-        found = self.execution()
-        return None if found is None else self._shown(*found)
+        result = self.execution()
+        return None if result is None else self._shown(*result)
 
     def execution(self) -> tuple[Candidate, dict[object, int]] | None:
         """An execution with the outcome that is asked about, and what is asked about in the end; None if there is none. Raises
@@ -431,13 +431,13 @@ class LitmusQuestion:
 
     def related(self, relation: Relation) -> tuple[LitmusWitness, tuple[tuple[str, str], ...]] | None:
         """An execution with the outcome that is asked about, and a relation's pairs in it, by the names of the operations."""
-        found = self.execution()
-        if found is None:
+        result = self.execution()
+        if result is None:
             return None
-        execution = found[0].execution
+        execution = result[0].execution
         names = Reasons(execution).names
         pairs = [(names[i], names[k]) for i, row in enumerate(execution.rows(relation)) for k in bits(row)]
-        return self._shown(*found), tuple(pairs)
+        return self._shown(*result), tuple(pairs)
 
     def _shown(self, candidate: Candidate, final: dict[object, int]) -> LitmusWitness:
         execution, combination = candidate.execution, candidate.combination
