@@ -93,7 +93,9 @@ FUNCTIONS = sorted({(mutant.module, mutant.function) for mutant in mutants()})
 
 def is_noticed(mutant: Mutant, order: list[ShapeCase]) -> bool:
     with planted(mutant):
-        if any(refusals_differ(text, first) for text, first in EDITIONS) or not (fences_connect() and checks_ask_for_fences()):
+        if any(refusals_differ(text, first) for text, first in EDITIONS) or not (
+            fences_connect() and checks_ask_for_fences()
+        ):
             return True
         for case in order:
             if differ(case):

@@ -129,10 +129,15 @@ class RaceChecker:
         collector: FindingCollector,
         pool: CellPool,
     ):
-        """Raises LaunchError if there is no room for what is remembered of memory."""
+        """Raises LaunchError if there is no room for what is remembered of memory, and ValueError for a kernel or a grid that is
+        too large for that."""
         self.checked, self.program, self.extents = checked, program, extents
         self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
         kernel = program.kernel
+        if len(kernel.code) > shadow.OPS or extents.ctas * contracts.warps.warps_of(extents.threads) > shadow.UNIT - 1:
+            raise ValueError(
+                f"a check for races is of at most {shadow.OPS:,} instructions, functions included, and {shadow.UNIT - 1:,} warps"
+            )
         self.classes = pool.classes(kernel, extents.threads)
         self.warps = contracts.warps.warps_of(extents.threads)
         self.knowledge = Knowledge(self.classes, extents.threads, self.warps, extents.cluster_size)
