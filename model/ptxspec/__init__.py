@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.counting import Count, Counts
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.events import EventKind
+    from ptxspec.machine.findings import LaunchFinding
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch_plan import Outcome
     from ptxspec.machine.module import Module, PreparedLaunch
@@ -86,6 +87,7 @@ _PLACES = {
     "GapError": "ptxspec.language.gaps",
     "forms": "ptxspec.language.forms",
     "LaunchError": "ptxspec.machine.errors",
+    "LaunchFinding": "ptxspec.machine.findings",
     "Where": "ptxspec.machine.errors",
     "Sampler": "ptxspec.machine.images",
     "Surface": "ptxspec.machine.images",
@@ -181,6 +183,7 @@ __all__ = [
     "GapError",
     "Geometry",
     "LaunchError",
+    "LaunchFinding",
     "Layout",
     "LitmusError",
     "LitmusMethod",

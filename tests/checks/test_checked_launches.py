@@ -50,7 +50,7 @@ def test_findings_are_returned_where_they_are_collected(engine: str) -> None:
     out = np.full(64, 7, np.uint32)
     outcome = ptxspec.load(RACY).launch("k", block=64, args=[out], check="race", findings="collect", engine=engine)
     assert outcome.findings and outcome.findings_omitted == 0 and (out != 7).any()
-    assert sum(f.times for f in outcome.findings) >= 32
+    assert sum(f.count for f in outcome.findings) >= 32
     assert all(str(f).startswith("race: ") for f in outcome.findings)
 
 
@@ -70,7 +70,7 @@ def test_engines_report_the_same() -> None:
             "k", grid=3, block=64, args=[np.zeros(64, np.uint32)], check="race", findings="collect", engine=engine,
             schedule="round-robin",
         )  # fmt: skip
-        return [(f.where, f.other, f.space, f.address, f.size, f.note, f.times) for f in outcome.findings]
+        return [(f.where, f.other, f.space, f.address, f.size, f.note, f.count) for f in outcome.findings]
 
     assert findings("native") == findings("exact")
 

@@ -240,6 +240,8 @@ class Maker:
             *self.maybe(["--nonportable-cluster"], 0.1),
             *self.maybe(["--time-limit", self.one(["1", "0.5", "inf", self.number()])], 0.1),
             *self.maybe(["--memory-limit", self.one(["1", "1000000", self.number()])], 0.1),
+            *self.maybe(["--check", self.one(["uninitialized", "race", "all", self.one(HOSTILE)])], 0.2),
+            *self.maybe(["--findings", self.one(["collect", "raise"])], 0.2),
             "--engine",
             self.one(["exact"] * 9 + ["native"]),
             "--step-limit",

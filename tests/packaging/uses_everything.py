@@ -43,6 +43,9 @@ def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
     choices: tuple[int, ...] | None = counted.schedule
     prepared: ptxspec.PreparedLaunch = module.prepared("count", (1, 1), 1, engine=engine, time_limit=60)
     again: ptxspec.Outcome = prepared.launch([out])
+    checked: ptxspec.Outcome = module.launch("count", args=[out], check="uninitialized", findings="collect")
+    faults: tuple[ptxspec.LaunchFinding, ...] = checked.findings
+    assert not faults and checked.findings_omitted == 0
     assert again.steps == counted.steps
     stores: Stores = Stores()
     trace: ptxspec.Trace = ptxspec.Trace(kinds=[ptxspec.EventKind.EXIT], threads=[0], limit=5)

@@ -74,7 +74,11 @@ def known(error: BaseException) -> Failed | None:
     if _is(error, "ptxspec.language.diagnostics", "PtxError"):
         return Failed(str(error), "text", **error.as_dict())
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
-        return Failed(str(error), "fault", fault=_fault(error))
+        more: dict[str, Any] = {"fault": _fault(error)}
+        if error.findings:
+            more["findings"] = [finding_dict(finding) for finding in error.findings]
+            more["findings_omitted"] = error.findings_omitted
+        return Failed("\n\n".join(map(str, (error, *error.findings))), "fault", **more)
     if _is(error, "ptxspec.terms.exact", "NoChoice"):
         return Failed(f"{error}, which the profile does not choose", "open")
     if _is(error, "ptxspec.query.outcomes", "Unsupported"):
@@ -110,6 +114,21 @@ def _fault(error: Any) -> dict[str, Any]:
         "address": error.address,
         "page": error.page,
         "other": error.other and _place(error.other),
+    }
+
+
+def finding_dict(finding: Any) -> dict[str, Any]:
+    """The fields of what a check of a launch found."""
+    return {
+        "kind": finding.kind,
+        "note": finding.note,
+        **_place(finding.where),
+        "other": finding.other and _place(finding.other),
+        "space": finding.space or None,
+        "address": finding.address if finding.size else None,
+        "size": finding.size,
+        "page": finding.page,
+        "count": finding.count,
     }
 
 

@@ -10,7 +10,7 @@ import click
 
 from ptxspec.base.escaping import LINES, printable
 from ptxspec.base.records import NamedTuple
-from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, known, user_errors
+from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, finding_dict, known, user_errors
 from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 
 
@@ -85,6 +85,19 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
     help="Count how often each instruction is executed, for how many threads its guard holds, and the bytes that it moves.",
 )
 @click.option(
+    "--check",
+    type=click.Choice(["race", "uninitialized", "all"]),
+    help="Report accesses that the memory model does not order (race), values that nothing has initialized where they matter "
+    "(uninitialized), or both.",
+)
+@click.option(
+    "--findings",
+    type=click.Choice(["raise", "collect"]),
+    default="raise",
+    show_default=True,
+    help="With findings of --check, end as if the launch had broken a rule (raise), or show them with the results (collect).",
+)
+@click.option(
     "--contract",
     type=click.Choice(["none", "all"]),
     default="none",
@@ -132,8 +145,8 @@ def command(
 ) -> int:
     """Run an entry (a kernel) of a PTX file, and print the arrays that it changed.
 
-    Exit status 0 if the launch ended well, 1 if the text is wrong, the program breaks a rule or its results depend on the seed, 2
-    if an argument or a file is wrong.
+    Exit status 0 if the launch ended well, 1 if the text is wrong, the program breaks a rule, --check finds something or the
+    results depend on the seed, 2 if an argument or a file is wrong.
     """
     from ptxspec.cli import arguments as reading
     from ptxspec.cli import saving
@@ -168,6 +181,9 @@ def command(
         facts["schedule"] = list(outcome.schedule)
     if as_json and outcome.counts is not None:
         facts["counts"] = [count._asdict() for count in outcome.counts.instructions]
+    if options["check"] is not None and as_json:
+        facts["findings"] = [finding_dict(finding) for finding in outcome.findings]
+        facts["findings_omitted"] = outcome.findings_omitted
     if as_json:
         compared = {"seeds": {"count": seeds, "dependent": [d.as_dict() for d in dependent]}} if seeds else {}
         results = {"printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}}
@@ -176,11 +192,13 @@ def command(
         _show(facts, {i: values[i] for i in changed})
         if outcome.counts is not None:
             _show_counts(outcome.counts)
+        if options["check"] is not None:
+            _show_findings(outcome.findings, outcome.findings_omitted)
         for dependence in dependent:
             say(str(dependence), fg="yellow")
         if seeds and not dependent:
             say(f"the results are the same under {seeds} seeds")
-    return ANSWER_IS_NO if dependent else DONE
+    return ANSWER_IS_NO if dependent or outcome.findings else DONE
 
 
 class Dependent(NamedTuple):
@@ -224,7 +242,8 @@ def _dependent(
         again = [value if old is None else old.copy() for old, value in zip(before, values, strict=True)]
         texts: list[str] = []
         try:
-            module.launch(kernel, *shape, again, **{**options, "printed": texts.append, "seed": seed})
+            how = {**options, "printed": texts.append, "seed": seed, "check": None}
+            module.launch(kernel, *shape, again, **how)
         except Exception as error:
             failed = known(error)
             if failed is None:
@@ -298,6 +317,16 @@ def _show_counts(counts: Any) -> None:
     Console().print(table)
     for what, bytes in (("read", counts.read), ("written", counts.written)):
         say(f"bytes {what}: {', '.join(f'{n:,} of .{space}' for space, n in bytes.items()) or 'none'}")
+
+
+def _show_findings(findings: Sequence[Any], omitted: int) -> None:
+    """What the checks of the launch found."""
+    for finding in findings:
+        say(str(finding), fg="yellow")
+    if omitted:
+        say(f"and {omitted:,} more", fg="yellow")
+    if not findings:
+        say("the checks found nothing")
 
 
 def _show(facts: dict[str, Any], changed: dict[int, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ptxspec import contracts
@@ -225,6 +226,8 @@ class Kernel:
         #: bytes of the variables in each state space whose variables exist anew in each launch
         self.sizes = dict.fromkeys(contracts.state_spaces.begins_anew(), 0)
         self.performance: dict[str, tuple[int, ...]] = {}
+        #: indices of instructions that stand in no text: the checks of a launch add them
+        self.added: Collection[int] = ()
 
     @property
     def written(self) -> int:

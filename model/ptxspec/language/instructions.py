@@ -160,6 +160,8 @@ class Instructions:
                 return op
             case effects.Branch() | effects.Return() | effects.Exit() | effects.Stop():
                 return op
+            case effects.Report() | effects.Examine() | effects.Initialize():
+                raise AssertionError("no instruction has an effect that checks of a launch cause")
             case _:
                 assert_never(effect)
 

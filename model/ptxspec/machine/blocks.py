@@ -27,6 +27,9 @@ COLUMNS = 6
 PAGE = 12
 #: marks are bytes: a launch has an even one, for what is saved, and the next one, for what is being saved
 _LAST_MARK = 254
+#: the shadow of a block, which says which of its bits are initialized, is another block, so many bytes behind it: beyond all
+#: addresses that the host hands out
+SHADOW = 1 << 62
 #: bytes of room for saved bytes that are kept from launch to launch, at most
 _KEPT = 1 << 28
 
@@ -38,6 +41,8 @@ class BlockKind(StrEnum):
     HEAP = "the heap"
     ARRAY = "arrays of the launch"
     OWNED = "memory of the caller"
+    SHADOW = "what is initialized of allocated memory"
+    INITIALIZED = "what is initialized of other memory"
 
 
 class GlobalBlock(NamedTuple):
@@ -62,6 +67,13 @@ class GlobalBlock(NamedTuple):
     def __str__(self) -> str:
         at = f" at {self.base:#x}" if self.kind is BlockKind.OWNED else ""
         return f"{self.name} ({self.size} bytes{at})"
+
+
+def shadow_block(block: GlobalBlock, shadow: np.ndarray | None) -> GlobalBlock:
+    """The shadow of a block: these bits are initialized; None: all are."""
+    kind = BlockKind.INITIALIZED if shadow is None else BlockKind.SHADOW
+    bits = np.full(block.size, 0xFF, np.uint8) if shadow is None else shadow
+    return GlobalBlock(block.base + SHADOW, kind.value, bits, True, kind)
 
 
 def base_of(block: GlobalBlock) -> int:

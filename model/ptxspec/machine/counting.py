@@ -28,14 +28,17 @@ from ptxspec.terms.effects import (
     ClusterArrive,
     ClusterWait,
     Collective,
+    Examine,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -178,7 +181,7 @@ class CountCollector:
 
     def counts(self, checked: Checked) -> Counts:
         """What the instructions of the text did. Parts of one, which the engines execute one after the other, are one."""
-        code, blocks = self.program.kernel.code, self.program.flow.blocks
+        code, blocks, added = self.program.kernel.code, self.program.flow.blocks, self.program.kernel.added
         reached = [0] * len(code)
         for block, entries in zip(blocks, self.total.entries.tolist(), strict=True):
             if block.finishes is None:
@@ -189,7 +192,7 @@ class CountCollector:
         names = contracts.state_spaces.addressable()
         moved = self.total.moved.reshape(len(code), len(names)).tolist()
         for index, op in enumerate(code):
-            if op.position in bodies:  # the end of a body stands nowhere
+            if op.position in bodies or index in added:  # the end of a body stands nowhere, nor what checks add
                 continue
             active = reached[index] if op.guard is None else int(self.total.active[index])
             counted = {space: count for space, count in zip(names, moved[index], strict=True) if count}
@@ -234,7 +237,9 @@ class CountCollector:
                 return {}, moved
             case Initiate(space=into, of=source):
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
-            case None | Check() | Fence() | GridDependency() | Advance() | StackEnd() | Reserve() | Release():
+            case None | Check() | Report() | Examine() | Initialize() | Fence() | GridDependency() | Advance():
+                return {}, {}
+            case StackEnd() | Reserve() | Release():
                 return {}, {}
             case ImageAccess():
                 read, written = self.total.images[index].tolist()

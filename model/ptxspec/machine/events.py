@@ -48,6 +48,8 @@ class EventKind(IntEnum):
     """a function returns to its caller"""
     EXIT = 11
     """a thread ends (no instruction)"""
+    REPORT = 13
+    """a check of the launch found something at an instruction, at bytes of an address, or none"""
 
 
 #: what accesses are
@@ -57,6 +59,8 @@ OF_ARRIVALS = frozenset({EventKind.ARRIVE, EventKind.RELEASE})
 OF_DRIVER = frozenset({EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
 #: the check for races, and of what it is told
 RACE = "race"
+#: the check for what nothing has initialized
+UNINITIALIZED = "uninitialized"
 OF_RACES = frozenset(
     {EventKind.READ, EventKind.WRITE, EventKind.FENCE, EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE}
 )
@@ -94,11 +98,15 @@ class ObservedEvents(NamedTuple):
     everywhere: bool = True
     each_arrival: bool = True
 
+    unwritten: bool = False
+    """whether global memory may hold what nothing has initialized"""
+
     @classmethod
     def of(cls, counts: bool, kinds: Collection[EventKind], checks: frozenset[str]) -> ObservedEvents:
         """What is observed where observers are told of events of these kinds, and the launch is checked so."""
         everywhere = RACE not in checks or not OF_ACCESSES.isdisjoint(kinds)
         noted = frozenset(kinds) | (OF_RACES if RACE in checks else frozenset())
+        noted |= {EventKind.REPORT} if UNINITIALIZED in checks else frozenset()
         each_arrival = RACE not in checks or not OF_ARRIVALS.isdisjoint(kinds)
         return cls(counts, noted, checks, everywhere, each_arrival)
 
@@ -111,6 +119,11 @@ class ObservedEvents(NamedTuple):
     def meetings(self) -> bool:
         """Whether the driver tells of events."""
         return bool(self.kinds & OF_DRIVER)
+
+    @property
+    def by_threads(self) -> bool:
+        """Whether threads have to be watched one by one."""
+        return bool(self.kinds - {EventKind.REPORT})
 
     @property
     def accesses(self) -> bool:

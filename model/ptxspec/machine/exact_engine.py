@@ -64,20 +64,24 @@ from ptxspec.terms.effects import (
     Branch,
     Call,
     Check,
+    Checking,
     ClusterArrive,
     ClusterWait,
     Collective,
     Effect,
     Ending,
+    Examine,
     Exit,
     Fencing,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Jump,
     Load,
     Pause,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -165,7 +169,8 @@ class ThreadFaulted(Exception):
 
 class AccessPlan(NamedTuple):
     """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
-    access leaves a variable for certain; what is accessed; and where a generic address must lie."""
+    access leaves a variable for certain; what is accessed; where a generic address must lie; and whether
+    the access is to the shadow of that memory."""
 
     address: Function
     holds: Function | None
@@ -174,6 +179,7 @@ class AccessPlan(NamedTuple):
     size: int
     write: bool
     into: tuple[str, ...]
+    shadow: bool
 
 
 class ExactRun:
@@ -492,6 +498,8 @@ class ExactRun:
     def observe_execution(self, index: int, thread: int) -> None:
         """Count an instruction, and note its execution, if its guard holds."""
         op = self.code[index]
+        if index in self.program.kernel.added:
+            return
         if op.guard is None or self.registers[thread][op.guard[0]] != op.guard[1]:
             if self.counters is not None:
                 self.counters.active[index] += 1
@@ -499,7 +507,9 @@ class ExactRun:
             if isinstance(op.plan.meaning.effect, Fencing):
                 self.note(EventKind.FENCE, index, thread)
 
-    def act(self, effect: Access | Check | Asynchronous | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(
+        self, effect: Access | Check | Checking | Asynchronous | StackUse, op: Any, index: int, thread: int
+    ) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
         self.address = None
@@ -518,6 +528,12 @@ class ExactRun:
                     self.store(effect, op, env, thread)
                 case Check():
                     self.check(effect, env, thread)
+                case Report():
+                    self.report(effect, env, thread)
+                case Examine():
+                    self.examine(effect, thread)
+                case Initialize():
+                    self.initialize(effect, thread)
                 case Initiate():
                     self.initiate(effect, op, index, thread)
                 case Advance():
@@ -831,6 +847,32 @@ class ExactRun:
             (self.address,) = self.values("address", (effect.address,), env, thread)
         check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
 
+    def report(self, effect: Report, env: dict[str, Any], thread: int) -> None:
+        """Note that a check has found something."""
+        (address,) = self.values("address", (integer(0) if effect.address is None else effect.address,), env, thread)
+        self.note(EventKind.REPORT, self.index, thread, location=address, size=effect.size)
+
+    def examine(self, effect: Examine, thread: int) -> None:
+        """Note that a check has found something, if not all bits of a range are initialized."""
+        at, size, to = self.values("examined", (effect.address, effect.size, effect.to), {}, thread)
+        array, begin = self.memory.ranged(
+            effect.space, at, 1, size, False, thread // self.extents.threads, thread, True
+        )
+        if not (array[begin : begin + size] == 0xFF).all():
+            self.note(EventKind.REPORT, self.index, thread, location=to, size=size)
+
+    def initialize(self, effect: Initialize, thread: int) -> None:
+        """Change which bits of a range are initialized."""
+        none, slot = integer(0), thread // self.extents.threads
+        given = [none if term is None else term for term in (effect.source, effect.read)]
+        to, size, source, read = self.values("initialized", (effect.address, effect.size, *given), {}, thread)
+        array, at = self.memory.ranged(effect.space, to, 1, size, True, slot, thread, True)
+        if size:
+            array[at : at + size] = 0xFF if effect.initialized else 0
+        if effect.of and read:
+            other, begin = self.memory.ranged(effect.of, source, 1, read, False, slot, thread, True)
+            array[at : at + read] = other[begin : begin + read]
+
     def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
         plan = self.plans.get(self.index) or self.plan(effect, op)
         registers = self.registers[thread]
@@ -841,7 +883,7 @@ class ExactRun:
         if plan.overruns:
             check_variable(self.program, self.index, address, plan.size)
         slot = thread // self.extents.threads
-        return self.memory.access(plan.space, address, plan.size, plan.write, slot, thread, plan.into)
+        return self.memory.access(plan.space, address, plan.size, plan.write, slot, thread, plan.into, plan.shadow)
 
     # events --------------------------------------------------------------------------------------------------------------
 
@@ -872,6 +914,8 @@ class ExactRun:
 
     def note_access(self, kind: EventKind, thread: int, array: np.ndarray, at: int, size: int, value: int) -> None:
         """Note that a value is read or written, if that is observed."""
+        if self.index in self.program.kernel.added:
+            return
         if kind in self.observed.kinds and self.observed.tells_of(self.memory.space_of(array)):
             self.note(
                 kind, self.index, thread, location=array.ctypes.data + at, size=size, value=value, high=value >> 64
@@ -879,7 +923,7 @@ class ExactRun:
 
     def count(self, array: np.ndarray, size: int) -> None:
         """Count bytes that the instruction moves in an array which an access found, by its state space; if the launch counts."""
-        if self.counters is not None:
+        if self.counters is not None and self.index not in self.program.kernel.added:
             space = self.memory.space_of(array)
             if is_counted(space):
                 self.counters.moved[counter_of(self.index, space)] += size
@@ -896,5 +940,6 @@ class ExactRun:
             effect.bytes,
             not isinstance(effect, Load),
             effect.into,
+            not isinstance(effect, Update) and effect.shadow,
         )
         return plan

@@ -14,11 +14,11 @@ MOST_KEPT = 100
 
 
 class LaunchFinding(NamedTuple):
-    """A fault that a check of a launch has results. `kind` is "race" or "uninitialized", and `note` says in words what is wrong
+    """A fault that a check of a launch has found. `kind` is "race" or "uninitialized", and `note` says in words what is wrong
     and what is missing. `where` is the thread and the instruction; `other` is the earlier one, of a race, or where a value that
     is not initialized comes from. `size` bytes at `address` of the state space `space` are at fault; of a register that is "",
     0 and 0. `page` is the document and the line that state the rule. The same two instructions may be at fault many times:
-    `times` says how often, and the rest is of the first time.
+    `count` says how often, and the rest is of the first time.
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k() { .shared .b32 s;  .reg .b32 i;  mov.u32 i, %tid.x;  st.shared.u32 [s], i;  ret; }'''
@@ -35,7 +35,7 @@ class LaunchFinding(NamedTuple):
     address: int
     size: int
     page: str
-    times: int = 1
+    count: int = 1  # type: ignore[assignment]  # a tuple counts otherwise
 
     def __str__(self) -> str:
         lines = [f"{self.kind}: {self.note}", *told(self.where)]
@@ -43,8 +43,8 @@ class LaunchFinding(NamedTuple):
             lines.append(f"  address {self.address:#x} of .{self.space}, {self.size} bytes")
         if self.other is not None:
             lines += ["  after", *told(self.other)]
-        if self.times > 1:
-            lines.append(f"  {self.times:,} times")
+        if self.count > 1:
+            lines.append(f"  {self.count:,} times")
         return "\n".join([*lines, f"  {see(self.page)}"])
 
 
@@ -72,8 +72,8 @@ class FindingCollector:
         return bool(self._kept)
 
     def findings(self) -> tuple[LaunchFinding, ...]:
-        """All that are kept, in the order in which they were first results."""
-        return tuple(finding._replace(times=self._counts[key]) for key, finding in self._kept.items())
+        """All that are kept, in the order in which they were first found."""
+        return tuple(finding._replace(count=self._counts[key]) for key, finding in self._kept.items())
 
     def error(self) -> LaunchError:
         """What a launch ends with that has findings."""

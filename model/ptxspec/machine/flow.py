@@ -64,7 +64,7 @@ class FlowGraph:
         accesses = [
             i
             for i, op in enumerate(code)
-            if chosen and isinstance(op.plan.meaning.effect, Access | Asynchronous | Fencing)
+            if chosen and isinstance(op.plan.meaning.effect, Access | Asynchronous | Fencing) and i not in kernel.added
         ]
         bounds = _cut(sorted({*leaders(kernel), *accesses}), len(code))
         number = {start: i for i, start in enumerate(bounds)}
@@ -112,8 +112,9 @@ class FlowGraph:
         has_local_memory = self.kernel.sizes[contracts.state_spaces.OF_FRAMES] > 0
         plain = not has_local_memory and not self.kernel.functions
         plain &= not any(issubclass(e, Call | Asynchronous | ImageAccess | StackUse) for e in effects)
-        plain &= not self.chosen and not self.observed.kinds  # counts are the same in any order
-        return contracts.schedule.by_warps(len(self.kernel.code), plain, self.alone)
+        plain &= not self.chosen and not self.observed.by_threads
+        written = len(self.kernel.code) - len(self.kernel.added)
+        return contracts.schedule.by_warps(written, plain, self.alone)
 
     @cached_property
     def narrow(self) -> frozenset[int]:

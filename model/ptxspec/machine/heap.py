@@ -14,21 +14,28 @@ from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 
 class Heap(NamedTuple):
-    """Which pieces there are, and their bytes. `base` is the first address, `live` and `gone` are sizes by address, of pieces
-    that are there and of those that were; what comes after `end` has not been handed out yet."""
+    """Which pieces there are, their bytes, and in the `shadow` which bits of these are initialized, as far as launches look at
+    that. `base` is the first address, `live` and `gone` are sizes by address, of pieces that are there and of those that were;
+    what comes after `end` has not been handed out yet."""
 
     base: int
     data: np.ndarray
+    shadow: np.ndarray
     live: dict[int, int]
     gone: dict[int, int]
     end: list[int]
 
     def copy(self) -> Heap:
         """The same pieces, and the very bytes."""
-        return Heap(self.base, self.data, dict(self.live), dict(self.gone), list(self.end))
+        return Heap(self.base, self.data, self.shadow, dict(self.live), dict(self.gone), list(self.end))
 
     def block(self) -> GlobalBlock:
         return GlobalBlock(self.base, BlockKind.HEAP.value, self.data, True, BlockKind.HEAP)
+
+    def initialize(self) -> None:
+        """Let all bits of the pieces that are there be initialized."""
+        for address, size in self.live.items():
+            self.shadow[address - self.base :][:size] = 0xFF
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes more, 0 if there is no room."""
@@ -63,4 +70,4 @@ def needs_heap(declared: Collection[str]) -> bool:
 
 def new_heap(base: int) -> Heap:
     page = contracts.system_functions
-    return Heap(base, untouched(page.HEAP), {}, {}, [page.next_piece(base, 0)])
+    return Heap(base, untouched(page.HEAP), untouched(page.HEAP), {}, {}, [page.next_piece(base, 0)])

@@ -22,14 +22,17 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Examine,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -88,6 +91,8 @@ def role_of(effect: Effect | None) -> Role:
         case Fence() | GridDependency():
             return Role()
         case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
+            return Role()
+        case Report() | Examine() | Initialize():
             return Role()
         case Initiate() | Advance():
             return Role()

@@ -19,7 +19,7 @@ from ptxspec.language.checked import Checked, InitialPointer, Kernel, Op
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.blocks import BlockKind, Blocks, BlockTable, GlobalBlock, UndoLog
+from ptxspec.machine.blocks import BlockKind, Blocks, BlockTable, GlobalBlock, UndoLog, shadow_block
 from ptxspec.machine.call_graph import gaps_reached
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
@@ -129,6 +129,8 @@ class Launches:
         self._bound: dict[str, Any] = {}
         self.cells: CellPool | None = None
         self._plans: OrderedDict[tuple[Any, ...], LaunchPlan] = OrderedDict()
+        #: whether a launch may have written to the heap that did not look at what is initialized
+        self._heap_written = False
 
     def _refuse_gaps(self, name: str) -> None:
         """Raise GapError if an entry may come to an instruction that no page describes."""
@@ -223,9 +225,23 @@ class Launches:
     ) -> Outcome:
         reached = reached_by(memories, in_order(args))
         if not reached:
-            return plan.execute(args, NO_MEMORY, limits)
+            return self._suited(plan, NO_MEMORY).execute(args, NO_MEMORY, limits)
         with reached[0].lock if len(reached) == 1 else locks_of(reached):
-            return plan.execute(args, ReachedMemory.of(reached), limits)
+            reachable = ReachedMemory.of(reached)
+            return self._suited(plan, reachable).execute(args, reachable, limits)
+
+    def _suited(self, plan: LaunchPlan, reached: ReachedMemory) -> LaunchPlan:
+        """The plan, or if it is checked what is initialized, the one for launches that reach memory which is not."""
+        if plan.program.shadows is None:
+            reached.written()
+            self._heap_written = self.heap is not None
+            return plan
+        if self.heap is not None and self._heap_written:
+            self.heap.initialize()
+            self._heap_written = False
+        if self.heap is not None or reached.unwritten or plan.program.shadows.generic:
+            return plan.reaching_unwritten
+        return plan
 
     @staticmethod
     def requested(shape: tuple[Any, ...], bounds: tuple[Any, ...], others: tuple[Any, ...]) -> RequestedLaunch:
@@ -296,9 +312,9 @@ class Launches:
                     stacklevel=7,
                 )
 
-    def blocks(self, reached: ReachedMemory, arrays: Sequence[PassedArray]) -> Blocks:
-        """Global memory, as a launch finds it. Raises ValueError if what the caller owns has addresses of this launch, or bytes
-        of an array that is passed."""
+    def blocks(self, reached: ReachedMemory, arrays: Sequence[PassedArray], shadows: bool) -> Blocks:
+        """Global memory, as a launch finds it, and its shadow, if the launch needs that. Raises ValueError if what the caller
+        owns has addresses of this launch, or bytes of an array that is passed."""
         tables = [self._table, *reached.tables]
         if self.heap is not None:
             tables.append(BlockTable([self.heap.block()]))
@@ -308,6 +324,12 @@ class Launches:
                 span = host_span(passed.what, passed.array)
                 for table in reached.tables:
                     table.check_array(passed.what, span.first, span.end)
+        if shadows:
+            known = {id(block.data): shadow for block, shadow in reached.shadows()}
+            if self.heap is not None:
+                known[id(self.heap.data)] = self.heap.shadow
+            every = [shadow_block(block, known.get(id(block.data))) for table in tables for block in table.blocks]
+            tables.append(BlockTable(every))
         return Blocks(tables, reached.freed, self._log)
 
     def program(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec import contracts
@@ -106,6 +106,14 @@ class LaunchPlan:
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
 
+    @cached_property
+    def reaching_unwritten(self) -> LaunchPlan:
+        """The same for launches that may reach global memory which is not initialized."""
+        observed = self._settings.observed._replace(unwritten=True)
+        return LaunchPlan(
+            self._launches, self._kernel, self._extents, self._settings._replace(observed=observed), self.limits
+        )
+
     def execute(self, args: Sequence[Any], reached: ReachedMemory, limits: LaunchLimits) -> Outcome:
         """Run the grid, and let the arrays, the images and the module have what it wrote. Raises what `Module.launch` does."""
         launches, kernel, settings = self._launches, self._kernel, self._settings
@@ -121,11 +129,11 @@ class LaunchPlan:
         if arrays:
             launches.warn_of_elements(kernel, arrays)
         extents = self._extents.numbered(launches.next_number())
-        blocks = launches.blocks(reached, arrays)
+        blocks = launches.blocks(reached, arrays, settings.observed.unwritten)
         counting = CountCollector(self.program) if settings.observed.counts else None
         collector = FindingCollector() if settings.observed.checks else None
         try:
-            memory = self._memory(blocks, parameters)
+            memory = self._memory(blocks, parameters, args)
             steps = self._run(extents, memory, unit, limits, schedule, counting, collector)
             unit.finish()
             if collector is not None and collector.some and not settings.collects:
@@ -155,7 +163,7 @@ class LaunchPlan:
         """Let the next execution have other memory."""
         self._memories, self._runs, self._fills = [], {}, self._launches.fills
 
-    def _memory(self, blocks: Blocks, parameters: bytes) -> LaunchMemory:
+    def _memory(self, blocks: Blocks, parameters: bytes, args: Sequence[Any]) -> LaunchMemory:
         """The memory of an execution."""
         launches, extents, program = self._launches, self._extents, self.program
         if self._fills != launches.fills:
@@ -176,10 +184,13 @@ class LaunchPlan:
                     extents.cluster_size,
                     self._settings.fresh,
                     program.ignores_upper_halves,
+                    program.shadows is not None,
                 )
             ]
         memory = self._memories[0]
         memory.begin(blocks, parameters, None if launches.heap is None else launches.heap.copy())
+        if program.shadows is not None:
+            memory.shadow_parameters(self._parameters.initialized(args))
         return memory
 
     def _run(
@@ -206,6 +217,10 @@ class LaunchPlan:
             receivers.append(
                 RaceChecker(settings.engine, checked, program, extents, memory, unit, collector, self._cells())
             )
+        if collector is not None and program.shadows is not None:
+            from ptxspec.machine.uninitialized import UninitializedChecker
+
+            receivers.append(UninitializedChecker(checked, program, extents, memory, collector))
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
             return self._share(host) if program.flow.blocks else 0

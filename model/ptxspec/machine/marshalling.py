@@ -97,6 +97,27 @@ class Parameters:
             block[where] = passed[id(value)].block.base.to_bytes(place.size, "little")
         return Arguments(bytes(block), [*passed.values()])
 
+    def initialized(self, args: Sequence[Any]) -> bytes:
+        """Which bits of the parameters the arguments of a launch initialize: all but those between parameters, and the padding of
+        structures of NumPy."""
+        block = bytearray(self._size)
+        for (_, where, place, _, _), value in zip(self._places, args, strict=True):
+            mask = np.full(place.size, 0xFF, np.uint8)
+            if isinstance(value, np.void) and value.dtype.fields:
+                mask = _fields(value.dtype)
+            block[where] = mask.tobytes()
+        return bytes(block)
+
+
+def _fields(dtype: np.dtype) -> np.ndarray:
+    """The bits of a structure that belong to its fields."""
+    mask = np.zeros(dtype.itemsize, np.uint8)
+    for type, offset, *_ in (dtype.fields or {}).values():
+        element, count = type.base, int(np.prod(type.shape, dtype=int))
+        part = _fields(element) if element.fields else np.full(element.itemsize, 0xFF, np.uint8)
+        mask[offset : offset + type.itemsize] |= np.tile(part, count)
+    return mask
+
 
 def _check_pointer(what: str, type: Type, is_array: bool, fits: bool) -> None:
     """Raise TypeError for a parameter that cannot hold an address."""
@@ -289,6 +310,8 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
         if len(value) != size:
             raise TypeError(f"{what}: {len(value)} bytes for a parameter of {size}")
         return bytes(value)
+    if is_array and isinstance(value, np.void) and value.nbytes == size:
+        return value.tobytes()
     if is_array:
         raise TypeError(f"{what}: the parameter is an array of {size} bytes; pass bytes")
     if isinstance(value, np.generic):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine.arrays import LARGE, emptied, untouched
-from ptxspec.machine.blocks import Blocks, GlobalBlock, UndoLog
+from ptxspec.machine.blocks import SHADOW, Blocks, GlobalBlock, UndoLog
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
@@ -33,6 +33,13 @@ Place: TypeAlias = tuple[np.ndarray, int]
 _NO_BLOCKS = Blocks((), (), UndoLog())
 #: where no bytes are
 _NOTHING: Place = (np.zeros(0, np.uint8), 0)
+#: what lies behind a page of constants: all of their bits are initialized
+_EVERYTHING: Place = (np.full(PADDING, 0xFF, np.uint8), 0)
+
+
+def shadow_of_parameters(size: Any) -> Any:
+    """Where the shadow of so many bytes of parameters lies behind these."""
+    return (size + 15) & -16
 
 
 def _states(bytes_of: np.ndarray, index: int, size: int) -> int:
@@ -100,21 +107,25 @@ class LaunchMemory:
         cluster: int = 1,
         fresh: Fresh | None = None,
         ignores_upper_halves: bool = False,
+        shadowed: bool = False,
     ):
         """`constants` are what the spaces hold that the module fills, with room behind; there are so many bytes of `parameters`.
         `sizes` has the bytes of each thread's or CTA's part of the state spaces in parts. `alive` is how many bytes of a stack
         are there from the beginning, if pieces of it come and go; else all are. `fresh` decides what registers and the memory of
         threads and CTAs begin with; without it they begin with zeros. `ignores_upper_halves` says whether the upper half of a
-        register does not count that holds an address of 32 bits."""
+        register does not count that holds an address of 32 bits. If the memory is `shadowed`, behind each part lies which bits of
+        it are initialized, as many bytes."""
         self.ignores_upper_halves = ignores_upper_halves
         self.space, self.fresh = space, fresh
         self.sizes = {name: len(data) - PADDING for name, data in constants.items()}
         self.parts = {name: threads if is_of_threads(name) else slots for name in parts_of(sizes)}
         self.sizes |= {contracts.state_spaces.OF_PARAMETERS: parameters} | {name: sizes[name] for name in self.parts}
-        self.strides = {name: -(-sizes[name] // 16) * 16 for name in self.parts}
+        self.shadowed = shadowed
+        self.strides = {name: -(-sizes[name] // 16) * 16 * (1 + shadowed) for name in self.parts}
         #: what each space but global memory holds; of a space in parts, one after the other
         self.buffers_of = dict(constants)
-        self.buffers_of[contracts.state_spaces.OF_PARAMETERS] = np.zeros(parameters + PADDING, np.uint8)
+        room = shadow_of_parameters(parameters) + parameters if shadowed else parameters
+        self.buffers_of[contracts.state_spaces.OF_PARAMETERS] = np.zeros(room + PADDING, np.uint8)
         self._parameters = self.buffers_of[contracts.state_spaces.OF_PARAMETERS].data[:parameters]
         self.cluster, self.threads = cluster, threads // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
@@ -138,6 +149,11 @@ class LaunchMemory:
         self._parameters[:] = parameters
         self.in_flight = None
         self._begin_parts()
+
+    def shadow_parameters(self, shadow: bytes) -> None:
+        """Say which bits of the parameters are initialized."""
+        begin = shadow_of_parameters(len(shadow))
+        self.buffers_of[contracts.state_spaces.OF_PARAMETERS].data[begin : begin + len(shadow)] = shadow
 
     def end(self) -> None:
         """A launch has ended: what was passed to it is the caller's alone."""
@@ -178,12 +194,21 @@ class LaunchMemory:
     # an address or a count is Any here: the page of accesses takes terms, or all numbers as this storage has them
 
     def access(
-        self, space: str, address: Any, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
+        self,
+        space: str,
+        address: Any,
+        size: int,
+        write: bool,
+        slot: int,
+        thread: int,
+        into: Collection[str] = (),
+        shadow: bool = False,
     ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
-        of the state spaces `into`, if there are any."""
-        return contracts.access.access(space, address, size, write, into, ThreadStorage(self, slot, thread))
+        of the state spaces `into`, if there are any. With `shadow`, that is where it says which of their bits are
+        initialized."""
+        return contracts.access.access(space, address, size, write, into, ThreadStorage(self, slot, thread, shadow))
 
     def space_of(self, array: np.ndarray) -> str:
         """The state space of the bytes of an array that an access gave."""
@@ -191,10 +216,20 @@ class LaunchMemory:
             (name for name, held in self.buffers_of.items() if held is array), contracts.state_spaces.OF_BUFFERS
         )
 
-    def ranged(self, space: str, address: Any, align: int, count: Any, write: bool, slot: int, thread: int) -> Place:
+    def ranged(
+        self,
+        space: str,
+        address: Any,
+        align: int,
+        count: Any,
+        write: bool,
+        slot: int,
+        thread: int,
+        shadow: bool = False,
+    ) -> Place:
         """The array and index of so many bytes at a multiple of `align`, which an asynchronous operation accesses. Raises
         Violation if a rule is broken. The others are as for an access."""
-        return contracts.access.ranged(space, address, align, count, write, ThreadStorage(self, slot, thread))
+        return contracts.access.ranged(space, address, align, count, write, ThreadStorage(self, slot, thread, shadow))
 
     def global_violation(self, address: int, size: int, write: bool) -> Violation:
         """What an access broke that global memory does not permit."""
@@ -228,7 +263,8 @@ class LaunchMemory:
         if self.fresh is not None:
             for space, count in self.parts.items():
                 array, apart = self.buffers_of[space], self.strides[space]
-                each = min(apart, LOCAL) if is_of_threads(space) else apart
+                each = apart // (1 + self.shadowed)
+                each = min(each, LOCAL) if is_of_threads(space) else each
                 array[: count * apart].reshape(count, apart)[:, :each] = self.fresh.bytes_of(
                     f".{space}", first * (count // len(self.gone)), count, each
                 )
@@ -286,9 +322,10 @@ def check_alignment(address: Any, size: int) -> None:
 class ThreadStorage:
     """The memory of a launch as one thread accesses it: what the step of an access asks, in integers."""
 
-    def __init__(self, memory: LaunchMemory, slot: int, thread: int):
-        """`slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
-        self.memory, self.slot, self.thread = memory, slot, thread
+    def __init__(self, memory: LaunchMemory, slot: int, thread: int, shadow: bool = False):
+        """`slot` is that of the thread's CTA, `thread` its own number among the resident threads. With `shadow`, what is there is
+        which bits of the bytes are initialized."""
+        self.memory, self.slot, self.thread, self.shadow = memory, slot, thread, shadow
         self.ignores_upper_halves = memory.ignores_upper_halves
         self.clustered = memory.cluster > 1
         self.rank: Any = slot % memory.cluster
@@ -321,13 +358,17 @@ class ThreadStorage:
         return int(self.memory.gone[cta])
 
     def stack_states(self, space: str, start: Any, size: int) -> Any:
-        if space != contracts.state_spaces.OF_FRAMES or self.memory.first is None:
+        if space != contracts.state_spaces.OF_FRAMES or self.memory.first is None or self.shadow:
             return None
         return _states(self.memory.alive, start, size)
 
     def heap_states(self, address: Any, size: int) -> Any:
         heap = self.memory.heap
-        return None if heap is None else _states(self.memory.heap_states, self._in_heap(heap, address), size)
+        return (
+            None
+            if heap is None or self.shadow
+            else _states(self.memory.heap_states, self._in_heap(heap, address), size)
+        )
 
     def _in_heap(self, heap: Heap, address: int) -> int:
         """Which state is that of a byte of global memory."""
@@ -344,7 +385,7 @@ class ThreadStorage:
         return len(selected) == count and all(holds(int(state)) for state in np.unique(selected))
 
     def in_block(self, address: Any, write: bool) -> tuple[Any, Any]:
-        return self.memory.blocks.in_block(address, write)
+        return self.memory.blocks.in_block(address + SHADOW * self.shadow, write)
 
     def broken_in_global(self, address: Any, size: Any, write: bool) -> Broken:
         violation = self.memory.global_violation(address, size, write)
@@ -352,11 +393,20 @@ class ThreadStorage:
 
     def at(self, space: str, start: Any, size: Any, write: bool) -> Place:
         row = None
+        if self.shadow:
+            array = self.memory.buffers_of[space]
+            if space in self.memory.parts:
+                return array, start + self.memory.strides[space] // 2
+            if space == contracts.state_spaces.OF_PARAMETERS:
+                return array, start + shadow_of_parameters(self.memory.sizes[space])
+            return _EVERYTHING
         if space == contracts.state_spaces.OF_REGISTERS:
             row = start % self.memory.strides[space]
         return self._spared(self.memory.buffers_of[space], start, size, write, row)
 
     def at_block(self, address: Any, offset: Any, size: Any, write: bool) -> Place:
+        if self.shadow:
+            return self.memory.blocks.at_block(address + SHADOW, size, write)
         return self._spared(*self.memory.blocks.at_block(address, size, write), size, write)
 
     def _spared(self, array: np.ndarray, index: Any, size: Any, write: bool, row: int | None = None) -> Place:

@@ -242,8 +242,10 @@ class EventDispatcher:
         )
         # of an instruction that several carry out, one after the other, and of the end of a body, which stands nowhere
         bodies = {function.position for function in checked.tree.functions}
-        before = [None, *(op.position for op in kernel.code)]
-        executes = [op.position not in {last, *bodies} for last, op in zip(before, kernel.code, strict=False)]
+        executes, last = [], None
+        for index, op in enumerate(kernel.code):
+            executes.append(op.position not in {last, *bodies} and index not in kernel.added)
+            last = last if index in kernel.added else op.position
         #: by the index of an instruction whether its execution is told; the last is for events without an instruction
         self._executes = np.array([*executes, True])
         shape = extents.grid, extents.block, extents.cluster

@@ -65,19 +65,25 @@ class Memory:
         self._pieces: list[GlobalBlock] = []
         self._freed: deque[GlobalBlock] = deque(maxlen=REMEMBERED)
         self._count = 0
+        #: by the address of a piece that was allocated and not yet initialized as a whole: a 1 for each bit that is initialized;
+        #: None while no bit is
+        self._unwritten: dict[int, np.ndarray | None] = {}
         #: the pieces as launches need them, until there are others
         self._known: BlockTable | None = None
 
     @locked
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
-        """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Error
-        messages call the piece `name`. Raises ValueError for a negative size, for an alignment that is no power of two, and if
-        the piece would not end before the addresses of textures and surfaces; MemoryError if the host has too little memory.
+        """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Launches
+        with `check="uninitialized"` do not count on the zeros. Error messages call the piece `name`. Raises ValueError for a
+        negative size, for an alignment that is no power of two, and if the piece would not end before the addresses of textures
+        and surfaces; MemoryError if the host has too little memory.
 
         >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
         0
         """
-        return self._allocate(size, align, name)
+        pointer = self._allocate(size, align, name)
+        self._unwritten[pointer.address] = None
+        return pointer
 
     def _allocate(self, size: int, align: int | None, name: str) -> Pointer:
         size, page = operator.index(size), contracts.memory_rules
@@ -168,6 +174,7 @@ class Memory:
             raise ValueError(f"{address:#x} is not where a piece begins{inside}")
         del self._pieces[bisect_right(self._pieces, address, key=base_of) - 1]
         self._known = None
+        self._unwritten.pop(address, None)
         self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
 
     @locked
@@ -184,6 +191,7 @@ class Memory:
         """
         data = bytes_of("values", values)
         self._within(pointer, len(data), True)[:] = np.frombuffer(data, np.uint8)
+        self._initialize(self._address(pointer), len(data))
 
     @locked
     def read(self, pointer: Pointer | int, size: int) -> bytes:
@@ -200,6 +208,7 @@ class Memory:
         self, pointer: Pointer | int, dtype: DTypeLike = np.uint8, shape: int | Sequence[int] | None = None
     ) -> np.ndarray:
         """An array that shares the bytes from an address on: it shows what kernels write, and kernels read what is written to it.
+        They count as initialized, as if all of them were written.
         Without a shape it extends to the last whole element of the piece. Raises ValueError if the array is not within one piece,
         and TypeError for a dtype that memory cannot hold, such as object or one in another byte order.
 
@@ -221,7 +230,26 @@ class Memory:
         if any(n < 0 for n in extents):
             raise ValueError(f"extents are not negative: {shape}")
         count = int(np.prod(extents, dtype=object))
-        return self._within(pointer, count * type.itemsize).view(type).reshape(extents)
+        array = self._within(pointer, count * type.itemsize).view(type).reshape(extents)
+        self._initialize(self._address(pointer), count * type.itemsize)
+        return array
+
+    def _initialize(self, address: int, size: int) -> None:
+        """Note that so many bytes from an address on are initialized."""
+        piece = self._reached(address)
+        if piece is None or piece.base not in self._unwritten:
+            return
+        if size == piece.size:
+            del self._unwritten[piece.base]
+        else:
+            self._shadow(piece)[address - piece.base :][:size] = 0xFF
+
+    def _shadow(self, piece: GlobalBlock) -> np.ndarray:
+        """Which bits of a piece are initialized."""
+        shadow = self._unwritten[piece.base]
+        if shadow is None:
+            shadow = self._unwritten[piece.base] = untouched(piece.size)
+        return shadow
 
     def _address(self, pointer: Pointer | int) -> int:
         if isinstance(pointer, Pointer) and pointer.memory is not self:
@@ -257,11 +285,29 @@ class ReachedMemory(NamedTuple):
 
     tables: Sequence[BlockTable]
     freed: Sequence[Iterable[GlobalBlock]]
+    memories: Sequence[Memory] = ()
 
     @classmethod
     def of(cls, memories: Sequence[Memory]) -> ReachedMemory:
         """What there is of these memories, whose locks the caller has."""
-        return cls([memory._table() for memory in memories], [memory._freed for memory in memories])
+        return cls([memory._table() for memory in memories], [memory._freed for memory in memories], memories)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether there is memory that may not be initialized."""
+        return any(memory._unwritten for memory in self.memories)
+
+    def shadows(self) -> Iterator[tuple[GlobalBlock, np.ndarray]]:
+        """The blocks that may not be initialized, and which of their bits are."""
+        for memory in self.memories:
+            for piece in memory._pieces:
+                if piece.base in memory._unwritten:
+                    yield piece, memory._shadow(piece)
+
+    def written(self) -> None:
+        """Any of it may be written from now on, and nobody looks."""
+        for memory in self.memories:
+            memory._unwritten.clear()
 
 
 NO_MEMORY = ReachedMemory((), ())

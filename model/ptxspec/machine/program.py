@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import entry_size, linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.events import UNOBSERVED, ObservedEvents
+from ptxspec.machine.events import UNINITIALIZED, UNOBSERVED, ObservedEvents
 from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_clock, values_of
 from ptxspec.machine.heap import needs_heap
 from ptxspec.machine.memory import check_alignment, is_of_threads, parts_of
@@ -40,6 +40,9 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
+
+if TYPE_CHECKING:
+    from ptxspec.machine.initialization import ShadowedKernel
 
 #: words that each resident thread has at most for what it waits for and learns
 WORDS = 32
@@ -79,6 +82,8 @@ class KernelProgram(NamedTuple):
     """whether the upper half of a register does not count that holds an address of 32 bits"""
     row: RegisterRow = RegisterRow({})
     """the registers of a thread that may be in flight"""
+    shadows: ShadowedKernel | None = None
+    """what its reports are about, if it is checked what is initialized"""
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
@@ -93,7 +98,8 @@ class KernelProgram(NamedTuple):
 
     def cta_bytes(self, shared: int) -> int:
         """The bytes of a CTA's parts of state spaces."""
-        return sum(size for space, size in self.sizes(shared).items() if not is_of_threads(space))
+        size = sum(size for space, size in self.sizes(shared).items() if not is_of_threads(space))
+        return size if self.shadows is None else 2 * size
 
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
@@ -125,6 +131,12 @@ def program(
     if contracts_all:
         kernel = contracted(kernel)
     kernel, row = locate_registers(kernel)
+    shadows = None
+    if UNINITIALIZED in observed.checks:
+        from ptxspec.machine.initialization import with_shadows  # which few launches need
+
+        shadows = with_shadows(kernel, observed)
+        kernel = shadows.kernel
     layout = contracts.generic_addressing
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules.dynamic_part(kernel.sizes[contracts.state_spaces.SIZED_AT_LAUNCH], without_size)
@@ -151,6 +163,7 @@ def program(
         address_size=checked.address_size,
         ignores_upper_halves=bool(evaluate(contracts.access.ignores_upper_halves(), {}, profile.value)),
         row=row,
+        shadows=shadows,
     )
 
 
@@ -255,6 +268,7 @@ def state_bytes(program: KernelProgram) -> int:
     the machine."""
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
+    memories = 1 if program.shadows is None else 2
     local = sum(kernel.sizes[space] for space in parts_of(kernel.sizes) if is_of_threads(space))
     if stack_moves(kernel):
         local += kernel.sizes[contracts.state_spaces.OF_FRAMES]
@@ -262,7 +276,7 @@ def state_bytes(program: KernelProgram) -> int:
     requests = 8 * (REQUEST + ANSWER) if program.asks_host else 0
     special = 8 * len(program.flow.special)
     given = 2 * 8 * more_words(program)
-    return registers + local + calls + requests + special + given + 4 * len(program.flow.blocks) + 8 * WORDS
+    return registers + memories * local + calls + requests + special + given + 4 * len(program.flow.blocks) + 8 * WORDS
 
 
 def image_request(effect: ImageAccess) -> list[Int]:

@@ -118,6 +118,8 @@ class _SystemThread:
             at = address - memory.heap.base
             memory.heap_states[at : at + size] = contracts.functions.ALIVE
             memory.heap.data[at : at + size] = 0
+            if memory.shadowed:
+                memory.heap.shadow[at : at + size] = 0
         return address
 
     def release(self, address: int) -> bool:

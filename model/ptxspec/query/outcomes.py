@@ -43,6 +43,8 @@ def description_of(effect: effects.Effect) -> tuple[str, str]:
             return "grids", "lets dependent grids begin, or waits for others"
         case effects.Check():
             return "check", "checks an address, and may end the launch"
+        case effects.Report() | effects.Examine() | effects.Initialize():
+            raise AssertionError("only the checks of a launch cause this")
         case effects.Initiate() | effects.Advance():
             return "copy", "starts an asynchronous copy, or waits for one"
         case effects.Collective():

@@ -27,7 +27,8 @@ class Load:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
     names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
     what it says must hold before. A generic address must lie in one of the state spaces `into`, if there are any. `order`,
-    `scope` (None for a weak one) and `proxy` say how it takes part in the order in which other threads see memory."""
+    `scope` (None for a weak one) and `proxy` say how it takes part in the order in which other threads see memory. One of the
+    `shadow` reads not the bytes, but which of their bits are initialized."""
 
     space: str
     address: Int
@@ -40,6 +41,7 @@ class Load:
     order: Order = Order.WEAK
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
+    shadow: bool = False
 
     @property
     def bytes(self) -> int:
@@ -63,6 +65,7 @@ class Store:
     order: Order = Order.WEAK
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
+    shadow: bool = False
 
     @property
     def count(self) -> int:
@@ -112,6 +115,43 @@ class Check:
     rule: str
     address: Int | None
     holds: Bool
+
+
+@record(frozen=True)
+class Report:
+    """Note that a check has found something here, `what` it is, and at how many bytes at an address, or none. Checks of a launch
+    cause it, and no instruction."""
+
+    what: str
+    address: Int | None
+    size: int
+
+
+@record(frozen=True)
+class Examine:
+    """Note that a check has found something here, `what` it is, if not all bits of `size` bytes at an address of a state space
+    are initialized; `to` is the address that the note has. Checks of a launch cause it, and no instruction."""
+
+    what: str
+    space: str
+    address: Int
+    size: Int
+    to: Int
+
+
+@record(frozen=True)
+class Initialize:
+    """Change which bits of `size` bytes at an address are initialized: as many as are to be `read`, as those at `source` in the
+    space `of`, and the others all, or none. Without a space `of`, all bytes become `initialized`, or none. Checks of a launch
+    cause it, and no instruction."""
+
+    space: str
+    address: Int
+    size: Int
+    initialized: bool
+    of: str = ""
+    source: Int | None = None
+    read: Int | None = None
 
 
 # The order in which other threads see memory ----------------------------------------------------------------------------
@@ -332,7 +372,10 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | Fencing | Check | Asynchronous | StackUse | Ending
+#: those that the checks of a launch add
+Checking: TypeAlias = Report | Examine | Initialize
+
+Effect: TypeAlias = Access | Fencing | Check | Checking | Asynchronous | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:
@@ -355,7 +398,7 @@ def orders_memory(effect: Effect | None) -> bool:
             return True
         case Load() | Store() | Update() | Initiate():
             return effect.order is not Order.WEAK
-        case None | Check() | Advance() | StackEnd() | Reserve() | Release():
+        case None | Check() | Report() | Examine() | Initialize() | Advance() | StackEnd() | Reserve() | Release():
             return False
         case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
             return False

@@ -25,14 +25,17 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Examine,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -72,6 +75,8 @@ def shows(form: Form) -> bool:
             return False
         case StackEnd() | Reserve() | Release() | Stop():
             return False
+        case Report() | Examine() | Initialize():
+            raise AssertionError("no form has an effect that checks of a launch cause")
         case _:
             assert_never(effect)
 

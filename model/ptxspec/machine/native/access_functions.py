@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import cast
 
 from ptxspec import contracts
+from ptxspec.machine.blocks import SHADOW
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.native.accesses import ADDRESS, Accesses, EmitCheck, EmittedStorage
 from ptxspec.machine.native.context import OWN
@@ -151,7 +152,7 @@ class AccessFunctions:
         )
         same = "false" if write else e.compare("eq", e.binary("or", "%step", "%jump", 64), "0", 64)
         check(e.logic("and", whole, steps if write else e.logic("or", steps, same)), "0", 0)
-        storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0)
+        storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0, shadow=effect.shadow)
         storage.stays = True
         length, alike = str(LANES * size), str(size)
         whole_row = integer(LANES * size) if write else storage.word(e.select(same, alike, length, 64))
@@ -196,7 +197,7 @@ class AccessFunctions:
         low = e.binary("and", "%jump", str(size - 1), 64)
         check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
         begin = e.binary("add", "%begin", least, 64)
-        storage = self._storage(text, check, begin, size, write)
+        storage = self._storage(text, check, begin, size, write, effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         goes_on = e.logic("and", steps, e.compare("eq", "%jump", str(half * size), 64))
         lines.append(
@@ -210,6 +211,8 @@ class AccessFunctions:
             lines.append(f"  ret i1 true\nhalves:\n{_UNSAVED}\nsave:")
             second = e.binary("add", "%begin", "%jump", 64)
             for half_begin in ("%begin", second):
+                if effect.shadow:
+                    half_begin = e.binary("add", half_begin, str(SHADOW), 64)
                 half_bytes = f"ptr %unsaved.row, i64 %saved_mark, i64 {half_begin}, i64 {half * size}"
                 lines.append(f"  call void @ptxspec_save_all({half_bytes})")
             lines.append("  br label %write\nwrite:")
@@ -239,9 +242,11 @@ class AccessFunctions:
         """How long a range of addresses may be that is checked as a whole."""
         return LONGEST if self.layout.program.has_heap else WIDEST
 
-    def _storage(self, text: FunctionText, check: EmitCheck, begin: str, size: int, write: bool) -> WarpStorage:
-        """The memory, for an access to a range of this beginning that may be long."""
-        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0)
+    def _storage(
+        self, text: FunctionText, check: EmitCheck, begin: str, size: int, write: bool, shadow: bool
+    ) -> WarpStorage:
+        """The memory, or its shadow, for an access to a range of this beginning that may be long."""
+        storage = WarpStorage(Accesses(text, check, site="%site"), begin, size, 0, shadow=shadow)
         if write:
             self.needs.update(SAVE)
             storage.unsaved = "%unsaved"
@@ -285,7 +290,7 @@ class AccessFunctions:
         self, kind: str, effect: Load | Store, space: str, made: Callable[[str, Load | Store, str, int], str]
     ) -> str:
         count = effect.count if isinstance(effect, Load) else len(effect.values)
-        key = (kind, space, isinstance(effect, Store), effect.type.name, count, tuple(effect.into))
+        key = (kind, space, isinstance(effect, Store), effect.type.name, count, tuple(effect.into), effect.shadow)
         if key not in self._names:
             self._names[key] = f"@{kind}_{len(self._names)}"
             self.texts.append(made(self._names[key], effect, space, count))
@@ -314,9 +319,10 @@ class AccessFunctions:
         length = e.binary("add", e.binary("sub", wide_most, wide_least, 64), str(size), 64)
         check(e.logic("and", all_near, e.compare("ule", length, str(self._longest), 64)), "0", 0)
         begin = e.binary("add", start, wide_least, 64)
-        storage = self._storage(text, check, begin, size, write)
+        storage = self._storage(text, check, begin, size, write, effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         at = e.binary("sub", short, least, 32)
+        of_lane = e.binary("add", begin, str(SHADOW), 64) if effect.shadow else begin
         if write:
             lines.append(f"  %behind = alloca {NUMBERS}\n  store {NUMBERS} {at}, ptr %behind")
             for i in range(count):
@@ -328,7 +334,7 @@ class AccessFunctions:
                 f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
                 f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
                 f"  %to = getelementptr i8, ptr {pointer}, i32 %by\n{_UNSAVED}\nsave:\n"
-                f"  %by.wide = zext i32 %by to i64\n  %lane.at = add i64 {begin}, %by.wide\n"
+                f"  %by.wide = zext i32 %by to i64\n  %lane.at = add i64 {of_lane}, %by.wide\n"
                 "  call void @ptxspec_save(ptr %unsaved.row, i64 %saved_mark, i64 %lane.at)\n  br label %write\nwrite:"
             )
             for i in range(count):

@@ -10,9 +10,10 @@ from typing import Protocol
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
-from ptxspec.machine.blocks import COLUMNS, PAGE
+from ptxspec.machine.blocks import COLUMNS, PAGE, SHADOW
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of, is_counted
+from ptxspec.machine.memory import PADDING, shadow_of_parameters
 from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.global_blocks import SAVE, search
@@ -23,6 +24,9 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.storage import Broke, Broken, Way
 
 ADDRESS = variable("%address", 64)
+#: what lies behind a page of constants: all of their bits are initialized
+EVERY_BIT = PADDING * r"\FF"
+EVERYTHING = f'@ptxspec_everything = internal constant [{PADDING} x i8] c"{EVERY_BIT}"'
 
 
 class EmitCheck(Protocol):
@@ -35,7 +39,7 @@ class EmitCheck(Protocol):
 class SharedAccesses(Protocol):
     """Functions that accesses of a kind may call."""
 
-    def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
+    def access(self, space: str, size: int, write: bool, into: Collection[str], shadow: bool) -> str | None:
         """The name of the function of this kind of access, if there is one."""
 
 
@@ -58,9 +62,10 @@ class Accesses:
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
         space = op.space or effect.space
-        name = None if self.shared is None else self.shared.access(space, size, write, effect.into)
+        shadow = not isinstance(effect, Update) and effect.shadow
+        name = None if self.shared is None else self.shared.access(space, size, write, effect.into, shadow)
         if name is None:
-            return self.find(space, address, size, write, index, effect.into)
+            return self.find(space, address, size, write, index, effect.into, shadow=shadow)
         # a call each time: what an access finds may have changed since
         pointer = f"%at{index}"
         self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %thread, i64 {address})")
@@ -69,18 +74,35 @@ class Accesses:
         return pointer
 
     def find(
-        self, space: str, address: str, size: int, write: bool, index: int, into: Collection[str] = (), why: int = OWN
+        self,
+        space: str,
+        address: str,
+        size: int,
+        write: bool,
+        index: int,
+        into: Collection[str] = (),
+        why: int = OWN,
+        shadow: bool = False,
     ) -> str:
-        """Emit the checks of an access at an address of a state space, and return the host's pointer."""
-        storage = EmittedStorage(self, address, size, index, why)
+        """Emit the checks of an access at an address of a state space, and return the host's pointer: to the bytes, or to which
+        of their bits are initialized."""
+        storage = EmittedStorage(self, address, size, index, why, shadow)
         return contracts.access.access(space, ADDRESS, size, write, into, storage)
 
     def ranged(
-        self, space: str, address: str, align: int, count: str, write: bool, index: int, why: int | str = OWN
+        self,
+        space: str,
+        address: str,
+        align: int,
+        count: str,
+        write: bool,
+        index: int,
+        why: int | str = OWN,
+        shadow: bool = False,
     ) -> str:
         """Emit the checks of so many bytes at a multiple of `align`, which an asynchronous operation accesses, and return the
-        host's pointer."""
-        storage = EmittedStorage(self, address, align, index, why)
+        host's pointer. The last is as for `find`."""
+        storage = EmittedStorage(self, address, align, index, why, shadow)
         return contracts.access.ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
     def site(self, index: int) -> str:
@@ -102,9 +124,12 @@ class EmittedStorage:
     """The memory of a launch as the code of one access reaches it: what the step asks, in terms of words that have been emitted.
     A location is the host's pointer."""
 
-    def __init__(self, accesses: Accesses, address: str, size: int, index: int, why: int | str = OWN):
+    def __init__(
+        self, accesses: Accesses, address: str, size: int, index: int, why: int | str = OWN, shadow: bool = False
+    ):
         """`address` is that of the instruction, for a fault, `index` the instruction's, and `why` says which of its checks it is;
-        it moves `size` bytes."""
+        it moves `size` bytes. With `shadow`, a location is that of which bits of the bytes are initialized."""
+        self.shadow = shadow
         self.accesses, self.text, self.emitter = accesses, accesses.text, accesses.emitter
         self.program, self.address, self.size = accesses.program, address, size
         self.index, self.why = index, why
@@ -209,7 +234,7 @@ class EmittedStorage:
         return self.word(name)
 
     def stack_states(self, space: str, start: Int, size: int) -> Int | None:
-        if space != contracts.state_spaces.OF_FRAMES or not stack_moves(self.accesses.kernel):
+        if space != contracts.state_spaces.OF_FRAMES or not stack_moves(self.accesses.kernel) or self.shadow:
             return None
         self.checked()
         cell, name = self.text.at("alive", self.low(start), 1, size), f"%states{len(self.text.lines)}"
@@ -217,7 +242,7 @@ class EmittedStorage:
         return self.word(name, size * 8)
 
     def heap_states(self, address: Int, size: int) -> Int | None:
-        if not self.program.has_heap:
+        if not self.program.has_heap or self.shadow:
             return None
         self.checked()
         cell = self.text.at("heap_states", self._in_heap(address)[0], 1, size)
@@ -273,7 +298,7 @@ class EmittedStorage:
         self.checked()
         e, text = self.emitter, self.text
         e.needs.add(search(text.layout.checked))
-        at, name = self.low(address), f"%block{len(text.lines)}"
+        at, name = self._of_shadow(self.low(address)), f"%block{len(text.lines)}"
         begin, other, join = (text.label(stem) for stem in ("begin", "search", "block"))
         cell = text.at("last_blocks", self.accesses.site(self.index), 8)
         text.lines.append(f"  br label %{begin}")
@@ -301,6 +326,10 @@ class EmittedStorage:
         text.held[self.row] = 8 * COLUMNS
         return self._in_row(at, write)
 
+    def _of_shadow(self, address: str) -> str:
+        """The address of the shadow of a byte of global memory, if that is accessed; else that of the byte."""
+        return self.emitter.binary("add", address, str(SHADOW), 64) if self.shadow else address
+
     def _in_row(self, address: str, write: bool) -> tuple[Int, Int]:
         """How far an address is behind the beginning of the block of the row, and how much of that may be reached."""
         begins, readable, writable = (self.text.element_of(self.row, i, 8) for i in range(3))
@@ -320,24 +349,40 @@ class EmittedStorage:
         return self._spared(space, self._at(space, self.low(start), length), length, write)
 
     def _at(self, space: str, offset: str, size: int | str) -> str:
+        if self.shadow:
+            return self._at_shadow(space, offset, size)
         number = contracts.banks.bank_of(space)
         if number != contracts.banks.FIRST:
             held, holds = self.accesses.bank(number)
             return self.text.at("a bank of constants", offset, 1, size, base=holds, length=held)
         return self.text.at(hosts.array_of(space), offset, 1, size)
 
+    def _at_shadow(self, space: str, offset: str, size: int | str) -> str:
+        e, array = self.emitter, hosts.array_of(space)
+        if space in self.text.layout.parts:
+            behind = e.binary("lshr", f"%{array}_stride", "1", 64)
+        elif space == contracts.state_spaces.OF_PARAMETERS:
+            held = variable(f"%{array}_size", 64)
+            behind = Lowering(e, {held.attrs[0]: held.attrs[0]}).low(shadow_of_parameters(held), 64)
+        else:
+            e.needs.add(EVERYTHING)
+            self.text.held["@ptxspec_everything"] = PADDING
+            return "@ptxspec_everything"
+        return self.text.at(array, e.binary("add", offset, behind, 64), 1, size)
+
     def at_block(self, address: Int, offset: Int, size: Int | int, write: bool) -> str:
         self.checked()
         length = self._length(contracts.state_spaces.OF_BUFFERS, size)
         e, text = self.emitter, self.text
         host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}, !invariant.load !9")
+        first = self._of_shadow(self.low(address)) if write else ""
         if write and self.stays:
-            self._is_saved(self.low(address))
+            self._is_saved(first)
             if not isinstance(length, int):
-                self._is_saved(e.binary("add", self.low(address), str(int(length) - 1), 64))
+                self._is_saved(e.binary("add", first, str(int(length) - 1), 64))
             self.checked()
         elif write:
-            self.save(self.low(address), length)
+            self.save(first, length)
         place = text.at("a block of global memory", self.low(offset), 1, length, base=host, length=self.size_held)
         return self._spared(contracts.state_spaces.OF_BUFFERS, place, length, write)
 
@@ -362,7 +407,7 @@ class EmittedStorage:
     def _length(self, space: str, size: Int | int) -> int | str:
         """How many bytes are moved, which are counted in a launch that counts."""
         length = size if isinstance(size, int) else self.low(size)
-        if is_counted(space):
+        if is_counted(space) and not self.shadow:
             self.text.count("count_moved", counter_of(self.index, space), str(length))
         return length
 
@@ -370,7 +415,7 @@ class EmittedStorage:
         """The pointer, once it is checked that the access disturbs no asynchronous operation in flight."""
         self.text.held.setdefault(pointer, 0)
         used = self.program.asynchronous
-        if used is not None and used.may_disturb(space, write):
+        if used is not None and used.may_disturb(space, write) and not self.shadow:
             self.emitter.needs |= functions(self.text.layout)
             at, name = self.emitter.emit(f"ptrtoint ptr {pointer} to i64"), f"%spared{len(self.text.lines)}"
             which = "may_write" if write else "may_read"

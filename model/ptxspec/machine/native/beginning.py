@@ -63,7 +63,7 @@ class _Beginning:
         layout, lines = self.layout, [f"  %filled = icmp eq i64 %host_empties, {FILLS}"]
         lines.append("  br i1 %filled, label %registers_done, label %registers_zero\nregisters_zero:")
         registers = layout.program.kernel.registers
-        read = layout.live[0] | (registers.keys() & IN_ROWS) - {BEGINS, ENDS}  # the host writes these two
+        read = (layout.live[0] | (registers.keys() & IN_ROWS)) - {BEGINS, ENDS}  # the host writes these two
         for i, name in enumerate(sorted(read)):
             unit = bits_of(registers[name]) // 8
             base = f"%zero{i}"

@@ -133,6 +133,8 @@ class BlockEmitter:
     def _observe(self, op: Op, index: int) -> None:
         """Count an instruction, and note its execution, if its guard holds."""
         text, e, holds = self.text, self.text.emitter, "true"
+        if index in text.kernel.added:
+            return
         if op.guard is not None and text.flow.observed != UNOBSERVED:
             predicate = self.registers.read(op.guard[0])
             holds = e.logic("xor", predicate, "true") if op.guard[1] else predicate

@@ -60,14 +60,17 @@ from ptxspec.terms.effects import (
     ClusterArrive,
     ClusterWait,
     Collective,
+    Examine,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -335,7 +338,11 @@ class NativeRun:
                         check_variable(program, index, value, effect.bytes)
                     space, write = op.space or effect.space, not isinstance(effect, Load)
                     slot = thread // self.extents.threads
-                    self.memory.access(space, value, effect.bytes, write, slot, thread, effect.into)
+                    shadow = not isinstance(effect, Update) and effect.shadow
+                    self.memory.access(space, value, effect.bytes, write, slot, thread, effect.into, shadow)
+                case Initialize():
+                    slot = thread // self.extents.threads
+                    self.memory.ranged(effect.space, value, 1, 1, True, slot, thread, True)
                 case Initiate():
                     return self._violation_of_operation(effect, index, thread, value, why)
                 case Reserve():
@@ -351,7 +358,9 @@ class NativeRun:
                     call_target(program, op, self._block_of(index), op.call.function or value)
                 case IndexedBranch():
                     return Violation("branch index", f"index {value} of a list of {len(self._block_of(index).ways)}")
-                case None | Fence() | GridDependency() | Advance() | StackEnd() | Branch() | Return() | Exit():
+                case None | Report() | Examine() | Fence() | GridDependency() | Advance() | StackEnd():
+                    pass
+                case Branch() | Return() | Exit():
                     pass
                 case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
                     pass

@@ -9,7 +9,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
-from ptxspec.machine.native.context import DEMAND, llvm_type
+from ptxspec.machine.native.context import DEMAND, SOURCE, llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.operations import Operations
 from ptxspec.machine.native.outlined import OutlinedFunctions, results_type
@@ -29,14 +29,17 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Examine,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initialize,
     Initiate,
     Load,
     Release,
+    Report,
     Reserve,
     Return,
     StackEnd,
@@ -47,6 +50,26 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
+
+#: the function that says whether all bits of a range are initialized
+INITIALIZED = """define internal i1 @ptxspec_initialized(ptr %begin, i64 %size) {
+entry:
+  br label %look
+look:
+  %at = phi i64 [0, %entry], [%following, %more]
+  %inside = icmp ult i64 %at, %size
+  br i1 %inside, label %more, label %whole
+more:
+  %cell = getelementptr i8, ptr %begin, i64 %at
+  %bits = load i8, ptr %cell
+  %following = add i64 %at, 1
+  %all = icmp eq i8 %bits, -1
+  br i1 %all, label %look, label %partly
+whole:
+  ret i1 true
+partly:
+  ret i1 false
+}"""
 
 
 class ComputationEmitter:
@@ -146,6 +169,16 @@ class EffectEmitter:
                 address = "0" if effect.address is None else lowering.low(effect.address, 64)
                 self.accesses.check(lowering.truth(effect.holds), address, index, DEMAND)
                 return []
+            case Report():
+                address = "0" if effect.address is None else lowering.low(effect.address, 64)
+                self.text.event(EventKind.REPORT, location=address, size=str(effect.size))
+                return []
+            case Examine():
+                self._examine(effect, lowering, index)
+                return []
+            case Initialize():
+                self._initialize(effect, lowering, index)
+                return []
             case Initiate():
                 assert self.operations is not None
                 self.operations.initiate(op, effect, env, index)
@@ -184,6 +217,28 @@ class EffectEmitter:
             case _:
                 assert_never(effect)
 
+    def _examine(self, effect: Examine, lowering: Lowering, index: int) -> None:
+        """Note that a check has found something, if not all bits of a range are initialized."""
+        address, size, to = (lowering.low(t, 64) for t in (effect.address, effect.size, effect.to))
+        pointer = self.accesses.ranged(effect.space, address, 1, size, False, index, shadow=True)
+        self.text.emitter.needs.add(INITIALIZED)
+        name = f"%initialized{len(self.text.lines)}"
+        self.text.lines.append(
+            f"  {name} = call i1 @ptxspec_initialized(ptr {pointer}, i64 {self.text.span(size)})\n"
+            f"  {name}not = xor i1 {name}, true"
+        )
+        self.text.event(EventKind.REPORT, f"{name}not", location=to, size=size)
+
+    def _initialize(self, effect: Initialize, lowering: Lowering, index: int) -> None:
+        """Change which bits of a range are initialized."""
+        text, ranged = self.text, self.accesses.ranged
+        to, size = lowering.low(effect.address, 64), lowering.low(effect.size, 64)
+        pointer = ranged(effect.space, to, 1, size, True, index, shadow=True)
+        text.fill(pointer, 0xFF if effect.initialized else 0, size)
+        if effect.source is not None and effect.read is not None:
+            source, read = lowering.low(effect.source, 64), lowering.low(effect.read, 64)
+            text.copy(pointer, ranged(effect.of, source, 1, read, False, index, SOURCE, shadow=True), read)
+
     def _keeps(self, effect: Load | Update, lowering: Lowering, index: int) -> None:
         """Check what must hold of what an update has read."""
         for k, condition in enumerate(effect.conditions if isinstance(effect, Update) else ()):
@@ -203,7 +258,7 @@ class EffectEmitter:
     def _tell(self, kind: EventKind, effect: Access, i: int, index: int, word: str) -> None:
         """Note that the i-th value of an instruction is read or written, if that is observed."""
         observed, type = self.text.flow.observed, effect.type
-        if kind not in observed.kinds or not observed.tells_of(effect.space):
+        if kind not in observed.kinds or not observed.tells_of(effect.space) or index in self.text.kernel.added:
             return
         e = self.text.emitter
         low, high = word, "0"

@@ -62,16 +62,16 @@ class OutlinedFunctions:
             self._names[key] = self._add(results_type(op), body, needs) if len(lines) >= LINES and values else None
         return self._names[key]
 
-    def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
+    def access(self, space: str, size: int, write: bool, into: Collection[str], shadow: bool) -> str | None:
         """The name of a function of the context, a thread and an address, which returns where the bytes lie, or null if
         the access is not allowed; None if accesses are better written out."""
         if self._spaces[space] < (CALLS if space == "generic" else ACCESSES):
             return None
-        key = (space, size, write, tuple(into))
+        key = (space, size, write, tuple(into), shadow)
         if key not in self._names:
             needs: set[str] = set()
             site = len(self.layout.program.kernel.code) + self._made
-            body = _access(self.layout, space, size, write, into, needs, site)
+            body = _access(self.layout, space, size, write, into, needs, site, shadow)
             self._names[key] = self._add("ptr", body, needs)
         return self._names[key]
 
@@ -93,7 +93,14 @@ def results_type(op: Op) -> str:
 
 
 def _access(
-    layout: Layout, space: str, size: int, write: bool, into: Collection[str], needs: set[str], site: int
+    layout: Layout,
+    space: str,
+    size: int,
+    write: bool,
+    into: Collection[str],
+    needs: set[str],
+    site: int,
+    shadow: bool,
 ) -> str:
     """The parameters and the body of the function that checks one kind of access."""
     text = FunctionText(layout, needs)
@@ -105,7 +112,7 @@ def _access(
         text.begin(good)
 
     accesses = Accesses(text, check, site=str(site))
-    pointer = accesses.find(space, "%address", size, write, 0, into)
+    pointer = accesses.find(space, "%address", size, write, 0, into, shadow=shadow)
     head = Head(text, set())
     return "\n".join(
         [

@@ -90,7 +90,7 @@ class FunctionText:
         """Set so many bytes, for which the pointer was formed."""
         self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 {byte}, i64 {self.span(size)}, i1 false)")
 
-    def copy(self, to: str, pointer: str, size: int) -> None:
+    def copy(self, to: str, pointer: str, size: int | str) -> None:
         """Copy so many bytes, for which both pointers were formed."""
         self.lines.append(
             f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {pointer}, i64 {self.span(str(size))}, i1 false)"

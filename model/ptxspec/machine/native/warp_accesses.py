@@ -166,7 +166,7 @@ class WarpAccesses:
         text, e = self.text, self.emitter
         text.lines.append(f"  store {WORD} {acting}, ptr %acting")
         accesses = Accesses(text, text.check)
-        storage = WarpStorage(accesses, address, effect.bytes, index)
+        storage = WarpStorage(accesses, address, effect.bytes, index, shadow=effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, effect.bytes, False, effect.into, storage)
         self._count(op, effect, index, space, acting)
         for i in range(effect.count):

@@ -59,6 +59,7 @@ from ptxspec.terms.effects import (
     IndexedBranch,
     Load,
     Pause,
+    Report,
     Return,
     Stop,
     Store,
@@ -249,6 +250,16 @@ class WarpFunction:
         if isinstance(effect, Load | Store) and not self.layout.checked and index not in self.text.program.overruns:
             if self.accesses.write(op, effect, index, acting, self.registers, self.edges.apart, self._by_lanes):
                 return
+        if isinstance(effect, Report):  # seldom, and nothing comes of it
+            for name in self.lanes.of(index).registers:  # before the branch, so that it dominates all uses
+                self.registers.read(name)
+            n, none = self.text.label("report"), self.emitter.compare("eq", acting, "0", LANES)
+            known = self.emitter.known()
+            self.text.lines.append(f"  br i1 {none}, label %{n}.none, label %{n}.some, !prof !0\n{n}.some:")
+            self._by_lanes(index, acting)
+            self.emitter.go_back(known)
+            self.text.lines.append(f"  br label %{n}.none\n{n}.none:")
+            return
         self._by_lanes(index, acting)
 
     def _by_lanes(self, index: int, acting: str, finishes: bool = False) -> None:

@@ -147,8 +147,10 @@ class RaceChecker:
         self._cells_anew = 0
         self._shadow = self._made(engine)
         self._page = _page_of_races()
-        #: of each barrier with a count, who has arrived: threads, and whether they wait
-        self._arrived: dict[tuple[int, int], dict[int, bool]] = defaultdict(dict)
+        #: of each barrier with a count, who has arrived: threads, when, and whether they wait
+        self._arrived: dict[tuple[int, int], dict[int, tuple[int, bool]]] = defaultdict(dict)
+        #: the event of the last arrival there: those that follow each other have one time
+        self._arrival = -1
         #: of each CTA, which proxy fences its threads executed last, and when
         self._proxy_fences: dict[int, dict[int, int]] = defaultdict(dict)
         #: the array that the last rows were a part of
@@ -243,7 +245,7 @@ class RaceChecker:
         """Events have happened: rows of `events.WORDS`."""
         if rows.base is None or rows.base is not self._rows_of:
             self._lay(np.ascontiguousarray(rows))
-        at, count = 0, len(rows)
+        at, count, self._arrival = 0, len(rows), -1
         while True:
             at = self._shadow.look(at, count)
             if self._judge_all():
@@ -280,9 +282,7 @@ class RaceChecker:
             case EventKind.FENCE:
                 self._fence(thread, op)
             case EventKind.ARRIVE:
-                self._arrived[thread // self.extents.threads, event["value"]][thread] = (
-                    self.classes.roles[op] == shadow.COUNTED
-                )
+                self._arrive(thread, op, event["value"], at)
             case EventKind.COMPLETE:
                 self._complete(thread, op, event["value"])
             case EventKind.RELEASE:
@@ -343,36 +343,53 @@ class RaceChecker:
             self.knowledge.cta_meets(cta)
             return
         arrived = self._arrived.pop((cta, number), {})
-        self._some_meet(cta, clock, list(arrived), [t for t, waits in arrived.items() if waits])
+        self._some_meet(
+            cta, {t: clock for t, (clock, _) in arrived.items()}, [t for t, (_, waits) in arrived.items() if waits]
+        )
 
-    def _some_meet(self, cta: int, time: int, arrived: list[int], waiting: list[int]) -> None:
-        """Some threads of a CTA have met: whole warps know of whole warps by a table, other threads by what each knows."""
+    def _arrive(self, thread: int, op: int, number: int, at: int) -> None:
+        """A thread arrives at a barrier of some threads: it tells of what it did up to then."""
+        cta = self.knowledge.cta_of(thread)
+        if at != self._arrival + 1:
+            self._advance(cta)
+        self._arrival = at
+        clock = int(self._shadow.array("clocks")[cta]) - 1
+        self._arrived[cta, number][thread] = clock, self.classes.roles[op] == shadow.COUNTED
+
+    def _some_meet(self, cta: int, arrived: dict[int, int], waiting: list[int]) -> None:
+        """Some threads of a CTA have met, which arrived at these times: whole warps know of whole warps by a table, other threads
+        by what each knows."""
         made, knowledge = self._shadow, self.knowledge
         whole, rest = self._whole_warps(arrived)
-        waits, single = self._whole_warps(waiting)
-        extra: Known = {(THREAD, t): time for t in rest}
+        waits, single = self._whole_warps(dict.fromkeys(waiting, 0))
+        extra: Known = {(THREAD, t): arrived[t] for t in rest}
         if whole:
             made.set("by_pairs", 1)
             table = made.array("pair_times").reshape(-1, self.warps)
-            rows = [cta * self.warps + w for w in whole]
-            known = table[rows].max(0)
-            known[whole] = time
+            known = table[[cta * self.warps + w for w in whole]].max(0)
+            for warp, time in whole.items():
+                known[warp] = max(known[warp], time)
             for warp in waits:
                 np.maximum(table[cta * self.warps + warp], known, out=table[cta * self.warps + warp])
             if single:
                 extra |= {(WARP, cta * self.warps + w): int(t) for w, t in enumerate(known.tolist()) if t}
-        knowledge.threads_meet(arrived, waiting, extra)
+        knowledge.threads_meet([*arrived], waiting, extra)
         if extra or knowledge.knows:
             self._learned()
 
-    def _whole_warps(self, threads: list[int]) -> tuple[list[int], list[int]]:
-        """The warps of a CTA all of whose threads are among these, by their numbers in the CTA, and the other threads."""
-        of_warp: dict[int, list[int]] = defaultdict(list)
-        for thread in threads:
-            of_warp[thread % self.extents.threads // shadow.LANES].append(thread)
-        size = self.extents.threads
-        whole = [w for w, members in of_warp.items() if len(members) == min(shadow.LANES, size - w * shadow.LANES)]
-        rest = [t for w, members in of_warp.items() if w not in whole for t in members]
+    def _whole_warps(self, arrived: dict[int, int]) -> tuple[dict[int, int], list[int]]:
+        """The warps of a CTA whose threads have all arrived at one time, by their numbers in the CTA, with that time; and the
+        other threads."""
+        of_warp: dict[int, dict[int, int]] = defaultdict(dict)
+        for thread, time in arrived.items():
+            of_warp[thread % self.extents.threads // shadow.LANES][thread] = time
+        whole, rest = {}, []
+        for warp, times in of_warp.items():
+            there = min(shadow.LANES, self.extents.threads - warp * shadow.LANES)
+            if len(times) == there and len({*times.values()}) == 1:
+                whole[warp] = next(iter(times.values()))
+            else:
+                rest += times
         return whole, rest
 
     def _release(self, thread: int, op: int, mask: int) -> None:
