@@ -41,6 +41,8 @@ from ptxspec_workshop.site import (
     opcode_table,
     pages,
     pictures,
+    relation_pictures,
+    stages,
     store,
     vocabulary_tables,
 )
@@ -135,6 +137,16 @@ class House(Computed):
         return f"{house.picture()}\n\n{house.table()}\n"
 
 
+class Stages(Computed):
+    """The life of a kernel, or of a proof."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return f"{stages.picture(self.arguments[0])}\n"
+
+
 class CornerCases(Computed):
     """Telling operand rows, computed by the exact interpretation."""
 
@@ -194,6 +206,17 @@ class LitmusTable(Computed):
         name, docname = self.arguments[0], self.env.docname
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
         return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
+
+
+class RelationPicture(Computed):
+    """A relation of the memory model, by the name of its definition on the page, in an execution of the test below it."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        name, lines, module = self.arguments[0], list(self.content), self.module
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of(f"relation {name}", files, lambda: relation_pictures.markdown(module, name, lines), lines)
 
 
 class Disputes(Computed):
@@ -403,7 +426,9 @@ DIRECTIVES = {
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
+    "relation": RelationPicture,
     "scales": ScalePicture,
+    "stages": Stages,
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxspec.query.litmus.shapes import shapes, verdict_on
+from ptxspec.query.litmus.shapes import shapes, status_of, verdict_on
 from ptxspec.terms.shapes import ShapeCase
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.pages import code, gap, table
@@ -25,8 +25,9 @@ def _verdict(case: ShapeCase, docname: str) -> str:
     """The verdict, with the axioms that forbid the outcome, and the line that says so."""
     verdict = verdict_on(case)
     link = pages.line_link(case.shape.path, case.line, docname)
-    reasons = ", ".join(reason.axiom for reason in verdict.reasons)
-    shown = f"{verdict.status}: {reasons}" if reasons else verdict.status
-    if verdict.status != case.outcome:
+    status = status_of(case, verdict)
+    reasons = ", ".join(reason.axiom for reason in verdict.reasons) if status == verdict.status else ""
+    shown = f"{status}: {reasons}" if reasons else status
+    if status != case.outcome:
         return f"{gap(shown)}; stated otherwise {link}"
     return f"{shown} {link}"

@@ -26,6 +26,7 @@ _PARTS = (
     "ptxspec/query/laws.py",
     "ptxspec/query/litmus/*.py",
     "ptxspec_workshop/site/litmus_tables.py",
+    "ptxspec_workshop/site/relation_pictures.py",
 )
 
 

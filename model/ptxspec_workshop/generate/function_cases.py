@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec import contracts
-from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.instruction_kernels import (
     FormKernel,
     cell_types,
@@ -21,53 +18,13 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
-from ptxspec.evidence.kernels.kernel_operands import IMMEDIATE
-from ptxspec.evidence.kernels.operand_rows import rows
-from ptxspec.evidence.kernels.signatures import inputs_of, pure, results_of, undefined
+from ptxspec.evidence.kernels.operand_rows import constants_of, table_of
+from ptxspec.evidence.kernels.signatures import comparable, results_of
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
-from ptxspec.terms.effects import Access
-from ptxspec.terms.kinds import Immediate
 from ptxspec.terms.types import Type
-
-ROWS = 512
-#: operand rows of a variant, which has selectors or signs on its operands
-VARIANT_ROWS = 64
-SEED = "vectors"
-
-
-def comparable(form: Form) -> bool:
-    """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
-    among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
-    meaning = form.meaning(form.absences[-1])
-    orders = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
-    return pure(form) and not form.definition.returns_addresses and not orders and not undefined(meaning)
-
-
-def says_how(form: Form, access: Access) -> bool:
-    """Whether a form has modifiers for the order of its access, for caches and the like."""
-    return any(form.modifiers.get(name) for name in modifiers_of(access))
-
-
-def modifiers_of(access: Access) -> tuple[str, ...]:
-    """The modifiers that say how an access takes part in the order of memory, and those for caches and the like."""
-    return *contracts.memory_order.MODIFIERS, *access.how
-
-
-def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
-    """The operand rows of a form, reproducible from the seed. An operand that must be a constant is the kernel's."""
-    inputs = inputs_of(meaning)
-    count = ROWS if form.plain else VARIANT_ROWS
-    table = rows([t for _, t in inputs], count, f"{SEED}:{form.mnemonic if form.plain else form}")
-    for i in _constants(form, meaning):
-        table = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in table]
-    return table
-
-
-def _constants(form: Form, meaning: Meaning) -> list[int]:
-    """Which values of an operand row must be constants."""
-    parameters = [form.definition.sources.get(name) for name, _ in inputs_of(meaning)]
-    return [i for i, p in enumerate(parameters) if p is not None and isinstance(p.annotation, Immediate)]
+from ptxspec_workshop.generate.cases import Launch, blank_rows, unlike
+from ptxspec_workshop.generate.former_modules import module_for_ptxas
 
 
 def cells_of(form_kernel: FormKernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -106,7 +63,7 @@ class FunctionCase:
 
     @property
     def launches(self) -> list[Launch]:
-        constants = set(_constants(self.form, self.meaning))  # which the kernel has, and does not load
+        constants = set(constants_of(self.form, self.meaning))  # which the kernel has, and does not load
         loaded = [tuple(value for i, value in enumerate(row) if i not in constants) for row in self.table]
         return [Launch(cells_of(kernel(self.form, "k", self.absent), loaded))]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.compare.choices import settled
+from ptxspec.evidence.choices import settled
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.loops import RowLoop, callable_at, function, stored_bits

@@ -16,8 +16,6 @@ from ptxspec.language.forms import Form
 
 Extents = tuple[int, int, int]
 
-#: the profile of the machine that was asked
-PROFILE = "hopper"
 #: bytes from one thread's row to the next, and cells in a row
 STRIDE = 128
 CELLS = STRIDE // 8

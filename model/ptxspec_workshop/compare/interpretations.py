@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.compare.choices import settled, settled_value
-from ptxspec.evidence.compare.compiled_loops import number_at, run_native
+from ptxspec.evidence.choices import settled, settled_value
+from ptxspec.evidence.compiled_loops import number_at, run_native
 from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form

@@ -7,11 +7,8 @@ from typing import Any
 
 from ptxspec.base.records import NamedTuple
 from ptxspec.language import tree
+from ptxspec.language.formatting import INDENT, WIDTH
 from ptxspec.language.tree import Spelled
-
-#: where longer lists are broken
-WIDTH = 100
-INDENT = "    "
 
 
 class PrintedLine(NamedTuple):
@@ -289,3 +286,24 @@ def _address(address: tree.Address) -> str:
     if address.base is None:
         return shown(address.offset)
     return address.base.text + _offset(address.offset)
+
+
+def placeless(item: Any) -> Any:
+    """A part of a tree with all positions zero: what is the same in two texts that say the same."""
+    if isinstance(item, Spelled):
+        return int(item)
+    if hasattr(item, "_fields"):
+        fields: dict[str, Any] = {}
+        for name, value in zip(item._fields, item, strict=True):
+            if name == "end" or (name.endswith("position") and value is not None):
+                fields[name] = 0
+            elif name == "name_positions":
+                fields[name] = (0,) * len(value)
+            elif name == "uses":
+                fields[name] = tuple(sorted((what, 0) for what, _ in value))
+            else:
+                fields[name] = placeless(value)
+        return item._replace(**fields)
+    if isinstance(item, tuple | list):
+        return item.__class__(map(placeless, item))
+    return item
