@@ -22,6 +22,7 @@ from ptxspec.literate import finder
 from ptxspec.pages.register import Entry, entries
 from ptxspec.query import laws
 from ptxspec_workshop.mutation import score
+from ptxspec_workshop.record import shape_answers
 from ptxspec_workshop.site import (
     changes,
     contents,
@@ -193,7 +194,16 @@ class LitmusTable(Computed):
     def markdown(self) -> str:
         name, docname = self.arguments[0], self.env.docname
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        files += shape_answers.files()
         return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
+
+
+class Sightings(Computed):
+    """What a GPU was seen to do with the programs of all shapes."""
+
+    def markdown(self) -> str:
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of("sightings", [*files, *shape_answers.files()], litmus_tables.summary)
 
 
 class Disputes(Computed):
@@ -398,6 +408,7 @@ DIRECTIVES = {
     "identities": Identities,
     "invariants": Invariants,
     "litmus": LitmusTable,
+    "sightings": Sightings,
     "ledger": Ledger,
     "mutation": Mutation,
     "opcodes": Opcodes,
