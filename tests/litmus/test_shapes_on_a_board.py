@@ -378,6 +378,20 @@ def test_a_gpu_showed_nothing_forbidden(name: str) -> None:
     assert list(shape_answers.unlawful(by_shape()[name], facts_of_gpu())) == []
 
 
+def test_the_check_of_what_was_recorded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    case = case_of("MP", write="st.release.gpu", read="ld.acquire.gpu", before="", behind="", place="cta 1,gpu 0")
+    for outcome, status in (("1 1", 0), ("1 0", 1)):
+        facts = {**recorded(case, Counter({outcome: 4})), "failed": {}}
+        monkeypatch.setattr(shape_answers, "stored", lambda facts=facts: facts)
+        assert shape_answers.main() == status
+        printed = capsys.readouterr().out
+        assert (f"{case.name}: 1 0: {{'-O3': 4}}" in printed) == bool(status)
+        assert f"1 stated outcomes are forbidden and {'seen' if status else 'not seen'}" in printed
+        assert f"{status} outcomes that were seen are forbidden" in printed
+    monkeypatch.setattr(shape_answers, "stored", lambda: None)
+    assert shape_answers.main() == 1
+
+
 # pages --------------------------------------------------------------------------------------------------------------------
 
 

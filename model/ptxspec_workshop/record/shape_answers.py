@@ -1,9 +1,13 @@
-"""How often a GPU was seen with each outcome of the pages' litmus tests, and what the memory model says of these outcomes."""
+"""How often a GPU was seen with each outcome of the pages' litmus tests, and what the memory model says of these outcomes:
+`python -m ptxspec_workshop.record.shape_answers` holds all that was recorded against it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -108,6 +112,19 @@ def sighting(case: ShapeCase, facts: Mapping[str, Any]) -> Sighting | None:
     return Sighting(runs, seen)
 
 
+def counted(facts: Mapping[str, Any]) -> Iterator[str]:
+    """How many of the stated outcomes were seen, and each of them that is forbidden and was seen, in words."""
+    counts: Counter[str] = Counter()
+    for case in asked_cases():
+        seen = sighting(case, facts)
+        if seen is not None:
+            is_seen = any(seen.seen.values())
+            counts[f"{case.outcome} and {'seen' if is_seen else 'not seen'}"] += 1
+            if case.outcome == "forbidden" and is_seen:
+                yield f"FORBIDDEN and seen: {case.name}: {dict(seen.seen)} of {dict(seen.runs)}\n{case.text}"
+    yield from (f"{count} stated outcomes are {what}" for what, count in sorted(counts.items()))
+
+
 def unlawful(cases: Sequence[ShapeCase], facts: Mapping[str, Any]) -> Iterator[Unlawful]:
     """The outcomes of tests that were seen and that the newest model forbids."""
     for case in cases:
@@ -120,3 +137,20 @@ def unlawful(cases: Sequence[ShapeCase], facts: Mapping[str, Any]) -> Iterator[U
 
 def _numbers(outcome: str) -> tuple[int, ...]:
     return tuple(int(word) for word in outcome.removeprefix(f"{OTHER} ").split())
+
+
+def main() -> int:
+    """Print what was seen and is forbidden, and how many of the stated outcomes were seen."""
+    facts = stored()
+    if facts is None:
+        print("no GPU has been asked yet")
+        return 1
+    wrong = list(unlawful(asked_cases(), facts))
+    for case, outcome, counts in wrong:
+        print(f"{case.name}: {outcome}: {counts}\n{case.text}")
+    print(*counted(facts), f"{len(wrong)} outcomes that were seen are forbidden", sep="\n")
+    return 1 if wrong or facts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

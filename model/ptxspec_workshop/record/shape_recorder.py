@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence import assembler
-from ptxspec.terms.shapes import ShapeCase
 from ptxspec_workshop.generate.shape_kernels import PLACEMENTS, ShapeKernel, module
 from ptxspec_workshop.record import shape_answers
 from ptxspec_workshop.record.driver import Gpu, GpuError
@@ -135,21 +134,8 @@ def main(name: str, seconds: str) -> int:
                     tests.setdefault(digest, {})[level] = counts
         write(folder, facts, tests)
         print(f"{len(tests)} of {len(cases)} tests", flush=True)
-    report(cases, {"tests": tests})
+    print(*shape_answers.counted({"tests": tests}), sep="\n", flush=True)
     return 0
-
-
-def report(cases: Sequence[ShapeCase], facts: dict[str, Any]) -> None:
-    """Print how many of the stated outcomes were seen, and each that is forbidden and was seen."""
-    seen: Counter[tuple[str, bool]] = Counter()
-    for case in cases:
-        if (sighting := shape_answers.sighting(case, facts)) is not None:
-            is_seen = any(sighting.seen.values())
-            seen[case.outcome, is_seen] += 1
-            if case.outcome == "forbidden" and is_seen:
-                print(f"FORBIDDEN and seen: {case.name}: {sighting}\n{case.text}", flush=True)
-    for (outcome, is_seen), count in sorted(seen.items()):
-        print(f"{count} outcomes that are {outcome} were {'seen' if is_seen else 'not seen'}", flush=True)
 
 
 if __name__ == "__main__":
