@@ -52,10 +52,10 @@ done:
 
 @cache
 def access_event(checked: bool) -> frozenset[str]:
-    """What calls of `access_event` need, which notes an access of 64 bits at most: `what` has its kind, its size from bit 8 on, and
-    its instruction from bit 32 on. It is given no more than processors pass in registers."""
+    """What calls of `access_event` need, which notes an access of 64 bits at most: `what` has its kind, its size from bit 8 on,
+    and its instruction from bit 32 on. It is given no more than processors pass in registers."""
     row = hosts.pointer(checked, "events", "%events", "%number", 8 * len(WORDS), 8 * len(WORDS), "%events_bytes")
-    words = {word: "0" for word in WORDS} | {word: f"%{word}" for word in ("first", "thread", "location", "value")}
+    words = dict.fromkeys(WORDS, "0") | {word: f"%{word}" for word in ("first", "thread", "location", "value")}
     words |= {"kind": "%kind", "instruction": "%instruction", "size": "%size"}
     stores = "\n".join(
         f"  %{word}_cell = getelementptr i64, ptr %row, i64 {i}\n  store i64 {words[word]}, ptr %{word}_cell"
