@@ -579,7 +579,7 @@ class _Shadowing:
         undefined = [operands.undefined.of(value) for value in given]
         lanes = sorted(n for n in variables_in(v for _, _, v in destinations(op)) if n.startswith("%lane"))
         if all(bits is FALSE or (bits.op == "const" and not bits.attrs[0]) for bits in undefined):
-            self._computed(op, operands)
+            self._add_own(op, operands, lanes)
             return
         stand_ins = {name: variable(f"undefined {name}", 64) for name in lanes}
         passing = UndefinedBits({name: bits for name, (bits, _) in operands.shadows.items()} | stand_ins)
@@ -598,6 +598,17 @@ class _Shadowing:
             return
         self._report(op, operands, page.GIVEN, *given)
         self._defined(op)
+
+    def _add_own(self, op: Op, operands: _Operands, lanes: Sequence[str]) -> None:
+        """The shadows of what the lanes compute of values that are defined, and of operands of their own."""
+        results = []
+        for name, value, bits in self._results(op, operands):
+            if variables_in([bits]) & set(lanes):
+                bits = bits_of_all(operands.undefined.any_below(value), value)
+            width = self.before.registers[name].width
+            results.append((shadow_of(name), bits if isinstance(bits, Bool) else low_bits(bits, width)))
+        if results:
+            self._add(op, operands, results, None, op.guard)
 
     def _initiate(self, op: Op, effect: Initiate, operands: _Operands) -> None:
         """An asynchronous operation: what it writes is initialized as what it reads is when it is initiated. No thread may change

@@ -325,6 +325,7 @@ class Launches:
                 for table in reached.tables:
                     table.check_array(passed.what, span.first, span.end)
         if shadows:
+            BlockTable(block for table in tables for block in table.blocks)  # complains of these, not of their shadows
             known = {id(block.data): shadow for block, shadow in reached.shadows()}
             if self.heap is not None:
                 known[id(self.heap.data)] = self.heap.shadow

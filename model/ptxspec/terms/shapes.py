@@ -12,6 +12,8 @@ from ptxspec.terms.core import blame
 
 #: what a page says of a test
 Outcome = Literal["allowed", "forbidden", "undefined", "live", "spins"]
+#: of whether a thread may spin forever
+OF_LIVENESS = ("live", "spins")
 #: a place in a shape for words that differ
 _PLACE = re.compile(r"<([a-z_0-9]+)>")
 

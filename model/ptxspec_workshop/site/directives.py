@@ -22,6 +22,7 @@ from ptxspec.literate import finder
 from ptxspec.pages.register import Entry, entries
 from ptxspec.query import laws
 from ptxspec_workshop.mutation import score
+from ptxspec_workshop.record import shape_answers
 from ptxspec_workshop.site import (
     changes,
     contents,
@@ -205,6 +206,7 @@ class LitmusTable(Computed):
     def markdown(self) -> str:
         name, docname = self.arguments[0], self.env.docname
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        files += shape_answers.files()
         return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
 
 
@@ -217,6 +219,14 @@ class RelationPicture(Computed):
         name, lines, module = self.arguments[0], list(self.content), self.module
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
         return self.kept_of(f"relation {name}", files, lambda: relation_pictures.markdown(module, name, lines), lines)
+
+
+class Sightings(Computed):
+    """What a GPU was seen to do with the programs of all shapes."""
+
+    def markdown(self) -> str:
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of("sightings", [*files, *shape_answers.files()], litmus_tables.summary)
 
 
 class Disputes(Computed):
@@ -421,6 +431,7 @@ DIRECTIVES = {
     "identities": Identities,
     "invariants": Invariants,
     "litmus": LitmusTable,
+    "sightings": Sightings,
     "ledger": Ledger,
     "mutation": Mutation,
     "opcodes": Opcodes,

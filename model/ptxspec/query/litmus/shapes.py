@@ -8,7 +8,7 @@ from ptxspec.base.options import LitmusMethod
 from ptxspec.contracts import SPECIFICATION
 from ptxspec.literate import finder
 from ptxspec.query.litmus.verdicts import LitmusVerdict, litmus
-from ptxspec.terms.shapes import SHAPES, Shape, ShapeCase
+from ptxspec.terms.shapes import OF_LIVENESS, SHAPES, Shape, ShapeCase
 
 
 @cache
@@ -21,7 +21,7 @@ def shapes() -> dict[str, Shape]:
 
 def status_of(case: ShapeCase, verdict: LitmusVerdict) -> str:
     """What a verdict says of that of which the page speaks: the outcome, or liveness."""
-    if case.outcome in ("live", "spins"):
+    if case.outcome in OF_LIVENESS:
         return "no loop" if verdict.liveness is None else verdict.liveness.status
     return verdict.status
 

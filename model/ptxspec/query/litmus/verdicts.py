@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import product
 from typing import Any, NamedTuple, get_args
@@ -210,6 +210,16 @@ def litmus(
     return question.decided(by, timeout)
 
 
+def impossible(
+    text: str, outcomes: Iterable[tuple[int, ...]], model: str = "9.1", path: str = "<litmus>", loops: int = LOOPS
+) -> set[tuple[int, ...]]:
+    """Those of the outcomes that no execution of a test has. An outcome says what the registers and variables of the test's
+    condition hold in the end, in the order in which the condition names them first; whether the condition holds is not asked.
+    None is impossible if the test has a data race of mixed size. Raises as `litmus` does."""
+    question = LitmusQuestion(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
+    return question.impossible(set(outcomes))
+
+
 class LitmusQuestion:
     """A test and a model, and the paths of its threads."""
 
@@ -274,6 +284,23 @@ class LitmusQuestion:
         except OutOfTime:
             return LivenessVerdict("unknown", self.loops, (), None)
         return LivenessVerdict("live", self.loops, (), None)
+
+    def impossible(self, left: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+        """Those of the outcomes that no execution has. `left` is changed."""
+        if self._has_mixed_race():
+            return set()
+        for combination in self._combinations():
+            paths = combination.paths
+
+            def may_be_left(values: dict[str, int], paths: Any = paths) -> bool:
+                return self.of_memory or tuple(self._register(v, paths, values) for v in self.asked) in left
+
+            for candidate in self.enumeration.candidates(combination, may_be_left):
+                for final in self._final(candidate):
+                    left.discard(tuple(final[value] for value in self.asked))
+                if not left:
+                    return left
+        return left
 
     def _verdict(
         self,
