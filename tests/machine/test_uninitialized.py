@@ -375,14 +375,20 @@ def test_what_is_not_known_is_refused() -> None:
     assert USES.MASK in {finding.note.split(", and ")[1] for finding in caught.value.findings}
 
 
-def test_it_costs_nothing_where_all_is_initialized() -> None:
-    """No instruction is added to a kernel whose registers are all written before they are read."""
-    module = ptxspec.load(kernel("ld.global.b32 %r10, [%rd1]; add.u32 %r10, %r10, 1; st.global.b32 [%rd1], %r10;"))
-    counted = [
-        module.launch("k", block=64, args=[np.zeros(64, np.uint32)], check=check).steps
-        for check in (None, "uninitialized")
-    ]
-    assert counted[0] == counted[1]
+@pytest.mark.parametrize("engine", BOTH)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_steps_are_those_of_the_text(engine: str, schedule: str) -> None:
+    """And of a clock that counts them."""
+    body = """.shared .b32 cells[64]; .reg .b32 began, ended;
+    mov.u32 %r12, cells; mad.lo.u32 %r12, %r1, 4, %r12; mov.u32 began, %clock; st.shared.b32 [%r12], %r1; bar.sync 0;
+    ld.shared.b32 %r10, [%r12]; mov.u32 ended, %clock; sub.u32 ended, ended, began; mad.lo.u32 %r10, ended, 100, %r10;
+    st.global.b32 [%rd1], %r10;"""
+    module, results = ptxspec.load(kernel(body)), []
+    for check in (None, "uninitialized"):
+        words = np.zeros(32, np.uint32)
+        outcome = module.launch("k", block=32, args=[words], check=check, engine=engine, schedule=schedule)
+        results.append((outcome.steps, words.tolist()))
+    assert results[0] == results[1]
 
 
 # random programs ---------------------------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ class WarpFunction:
                 else:
                     self._act(op, effect, index)
         if block.end > block.start:
-            n = block.end - block.start
+            n = self.flow.steps(block.start, block.end)
             count = self.emitter.emit(f"call i32 @llvm.ctpop.i32(i32 {self.mask})")
             wide = self.emitter.emit(f"zext i32 {count} to i64")
             name = text.label("steps")
