@@ -391,6 +391,34 @@ def test_steps_are_those_of_the_text(engine: str, schedule: str) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("engine", BOTH)
+def test_observers_and_counts_see_the_text_alone(engine: str) -> None:
+    body = """.shared .b32 cells[64];
+    mov.u32 %r12, cells; mad.lo.u32 %r12, %r1, 4, %r12; st.shared.b32 [%r12], %r1; bar.sync 0;
+    setp.lt.u32 %p1, %r1, 20; @%p1 ld.shared.b32 %r10, [%r12]; @%p1 add.u32 %r10, %r10, 1; @%p1 st.global.b32 [%rd1], %r10;
+    shfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;"""
+    seen = []
+    for check in (None, "uninitialized"):
+        module, trace = ptxspec.load(kernel(body)), ptxspec.Trace()
+        how: dict[str, Any] = {"block": 32, "args": [np.zeros(32, np.uint32)], "engine": engine, "check": check}
+        counts = module.launch("k", **how, counts=True).counts
+        module.launch("k", **how, observers=[trace])
+        assert counts is not None
+        seen.append((counts.instructions, trace.events))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("engine", BOTH)
+def test_all_checks_at_once(engine: str) -> None:
+    body = """.shared .b32 cells[64];
+    mov.u32 %r12, cells; mad.lo.u32 %r12, %r1, 4, %r12; xor.b32 %r13, %r12, 128; {} st.shared.b32 [%r12], %r1; {}
+    ld.shared.b32 %r10, [%r13]; st.global.b32 [%rd1], %r10;"""
+    assert found(kernel(body.format("", "bar.sync 0;")), engine=engine, check="all") == []
+    guarded = body.format("setp.ne.u32 %p1, %r1, 5; @%p1", "bar.sync 0;")
+    assert {f.kind for f in found(kernel(guarded), engine=engine, check="all")} == {"uninitialized"}
+    assert "race" in {f.kind for f in found(kernel(body.format("", "")), engine=engine, check="all")}
+
+
 # random programs ---------------------------------------------------------------------------------------------------------
 
 
