@@ -404,7 +404,7 @@ def test_observers_and_counts_see_the_text_alone(engine: str) -> None:
         counts = module.launch("k", **how, counts=True).counts
         module.launch("k", **how, observers=[trace])
         assert counts is not None
-        seen.append((counts.instructions, trace.events))
+        seen.append((counts.instructions, sorted(trace.events)))  # a lane waits twice where it passes on a shadow
     assert seen[0] == seen[1]
 
 
