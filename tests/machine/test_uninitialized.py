@@ -375,14 +375,48 @@ def test_what_is_not_known_is_refused() -> None:
     assert USES.MASK in {finding.note.split(", and ")[1] for finding in caught.value.findings}
 
 
-def test_it_costs_nothing_where_all_is_initialized() -> None:
-    """No instruction is added to a kernel whose registers are all written before they are read."""
-    module = ptxspec.load(kernel("ld.global.b32 %r10, [%rd1]; add.u32 %r10, %r10, 1; st.global.b32 [%rd1], %r10;"))
-    counted = [
-        module.launch("k", block=64, args=[np.zeros(64, np.uint32)], check=check).steps
-        for check in (None, "uninitialized")
-    ]
-    assert counted[0] == counted[1]
+@pytest.mark.parametrize("engine", BOTH)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_steps_are_those_of_the_text(engine: str, schedule: str) -> None:
+    """And of a clock that counts them."""
+    body = """.shared .b32 cells[64]; .reg .b32 began, ended;
+    mov.u32 %r12, cells; mad.lo.u32 %r12, %r1, 4, %r12; mov.u32 began, %clock; st.shared.b32 [%r12], %r1; bar.sync 0;
+    ld.shared.b32 %r10, [%r12]; mov.u32 ended, %clock; sub.u32 ended, ended, began; mad.lo.u32 %r10, ended, 100, %r10;
+    st.global.b32 [%rd1], %r10;"""
+    module, results = ptxspec.load(kernel(body)), []
+    for check in (None, "uninitialized"):
+        words = np.zeros(32, np.uint32)
+        outcome = module.launch("k", block=32, args=[words], check=check, engine=engine, schedule=schedule)
+        results.append((outcome.steps, words.tolist()))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("engine", BOTH)
+def test_observers_and_counts_see_the_text_alone(engine: str) -> None:
+    body = """.shared .b32 cells[64];
+    mov.u32 %r12, cells; mad.lo.u32 %r12, %r1, 4, %r12; st.shared.b32 [%r12], %r1; bar.sync 0;
+    setp.lt.u32 %p1, %r1, 20; @%p1 ld.shared.b32 %r10, [%r12]; @%p1 add.u32 %r10, %r10, 1; @%p1 st.global.b32 [%rd1], %r10;
+    shfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;"""
+    seen = []
+    for check in (None, "uninitialized"):
+        module, trace = ptxspec.load(kernel(body)), ptxspec.Trace()
+        how: dict[str, Any] = {"block": 32, "args": [np.zeros(32, np.uint32)], "engine": engine, "check": check}
+        counts = module.launch("k", **how, counts=True).counts
+        module.launch("k", **how, observers=[trace])
+        assert counts is not None
+        seen.append((counts.instructions, sorted(trace.events)))  # a lane waits twice where it passes on a shadow
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("engine", BOTH)
+def test_all_checks_at_once(engine: str) -> None:
+    body = """.shared .b32 cells[64];
+    mov.u32 %r12, cells; mad.lo.u32 %r12, %r1, 4, %r12; xor.b32 %r13, %r12, 128; {} st.shared.b32 [%r12], %r1; {}
+    ld.shared.b32 %r10, [%r13]; st.global.b32 [%rd1], %r10;"""
+    assert found(kernel(body.format("", "bar.sync 0;")), engine=engine, check="all") == []
+    guarded = body.format("setp.ne.u32 %p1, %r1, 5; @%p1", "bar.sync 0;")
+    assert {f.kind for f in found(kernel(guarded), engine=engine, check="all")} == {"uninitialized"}
+    assert "race" in {f.kind for f in found(kernel(body.format("", "")), engine=engine, check="all")}
 
 
 # random programs ---------------------------------------------------------------------------------------------------------

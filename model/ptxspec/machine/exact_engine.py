@@ -331,19 +331,20 @@ class ExactRun:
 
     def turn(self, number: int, thread: int) -> int:
         """Run one thread from a block on until its turn is over; how many instructions it has executed."""
+        steps = self.program.flow.steps
         m, took, count, ends = self.machine, 0, len(self.blocks), contracts.schedule.ends_turn
         chosen = self.program.flow.chosen
         if self.operations is not None:
             self.operations.turn_begins()
         while True:
             block = self.blocks[number]
-            self.before = m.steps + took - block.start
+            self.before = m.steps + took - steps(0, block.start)
             if self.counters is not None:
                 self.counters.entries[number] += 1
             if self.seen is not None:
                 self.seen(m, thread, block, m.steps + took)
             following = self.block(block, thread)
-            took += block.end - block.start
+            took += steps(block.start, block.end)
             if following is None:
                 following = count
             stops = following in (WAITS, count) or chosen
@@ -371,20 +372,21 @@ class ExactRun:
 
     def warps_turn(self, number: int, threads: list[int]) -> int:
         """Run threads of one warp from a block on until each one's turn is over; how many instructions they have executed."""
+        steps = self.program.flow.steps
         m, took, executed, count, ends = self.machine, 0, 0, len(self.blocks), contracts.schedule.ends_turn
         at = dict.fromkeys(threads, number)
         while at:
             number = min(at.values())
             block, lanes = self.blocks[number], [thread for thread in threads if at.get(thread) == number]
-            self.before = m.steps + took - block.start
+            self.before = m.steps + took - steps(0, block.start)
             if self.counters is not None:
                 self.counters.entries[number] += len(lanes)
             if self.seen is not None:
                 for thread in lanes:
                     self.seen(m, thread, block, m.steps + took)
             goes_on = self.block_together(block, lanes)
-            took += block.end - block.start
-            executed += (block.end - block.start) * len(lanes)
+            took += steps(block.start, block.end)
+            executed += steps(block.start, block.end) * len(lanes)
             for thread in lanes:
                 to = goes_on[thread]
                 following = count if to is None else to
@@ -647,7 +649,7 @@ class ExactRun:
     def at(self, index: int) -> None:
         """Note which instruction is being executed."""
         self.index = index
-        self.elapsed = self.before + index
+        self.elapsed = self.before + self.program.flow.steps(0, index)
 
     def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], thread: int) -> tuple[Any, ...]:
         """The values of terms of the instruction that is being executed; `what` tells them from others of it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
@@ -96,6 +97,16 @@ class FlowGraph:
             )
             for old in order
         ]
+
+    @cached_property
+    def _written(self) -> list[int]:
+        """How many instructions of the text come before each one of the kernel, and in all."""
+        added = self.kernel.added
+        return [0, *accumulate(int(i not in added) for i in range(len(self.kernel.code)))]
+
+    def steps(self, start: int, end: int) -> int:
+        """How many steps the instructions from one on to another one are: those that checks add are none."""
+        return self._written[end] - self._written[start]
 
     @cached_property
     def special(self) -> frozenset[str]:

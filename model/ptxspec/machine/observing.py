@@ -248,6 +248,8 @@ class EventDispatcher:
             last = last if index in kernel.added else op.position
         #: by the index of an instruction whether its execution is told; the last is for events without an instruction
         self._executes = np.array([*executes, True])
+        #: likewise whether a check has added it, of which nobody is told
+        self._added = np.array([index in kernel.added for index in range(len(kernel.code) + 1)])
         shape = extents.grid, extents.block, extents.cluster
         launch = ObservedLaunch(kernel.name, instructions, self.spaces, *shape, unit.names_of_images())
         for observer in observers:
@@ -258,6 +260,7 @@ class EventDispatcher:
         words = {name: np.ascontiguousarray(rows[:, i]).view(np.uint64) for i, name in enumerate(WORDS)}
         instruction = np.minimum(words["instruction"], len(self._executes) - 1)
         kept = (words["kind"] != EventKind.EXECUTE) | self._executes[instruction]
+        kept &= ~self._added[instruction]
         words = {name: word[kept] for name, word in words.items()}
         events = np.zeros(int(kept.sum()), EVENT)
         for name in ("kind", "instruction", "size", "value", "high", "operation"):

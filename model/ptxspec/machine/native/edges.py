@@ -96,7 +96,7 @@ class Edges:
 
     def count_steps(self) -> None:
         """Count the block's instructions among the steps of the turn."""
-        length = self.text.block.end - self.text.block.start
+        length = self.text.flow.steps(self.text.block.start, self.text.block.end)
         if length:
             turn = f"%{self.text.label('turn')}"
             self.text.lines.append(

@@ -93,7 +93,7 @@ class NarrowLoop:
         text.enter_block(number)
         block = text.block
         self.ops = self.kernel.code[block.start : block.end]
-        self.length = len(self.ops)
+        self.length = layout.program.flow.steps(block.start, block.end)
         self.last = self.ops[-1]
         guard = self.last.guard
         assert ending(self.last) is not None and guard is not None

@@ -99,7 +99,7 @@ class Homes:
             turn = f"%{text.label('turn')}"
             text.lines.append(f"  {turn} = load i64, ptr %turn")
             so_far = emitter.binary("add", "%before", turn, 64)
-            elapsed = emitter.binary("add", so_far, str(text.index - text.block.start), 64)
+            elapsed = emitter.binary("add", so_far, str(text.flow.steps(text.block.start, text.index)), 64)
             now: str = Lowering(emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
             return now
         type = text.layout.special_types[name]

@@ -191,7 +191,9 @@ class WarpHomes:
             return self.rows.special(name)
         turn = e.fresh()
         text.lines.append(f"  {turn} = load i64, ptr %taken")
-        elapsed = e.binary("add", e.binary("add", "%before", turn, 64), str(text.index - text.block.start), 64)
+        elapsed = e.binary(
+            "add", e.binary("add", "%before", turn, 64), str(text.flow.steps(text.block.start, text.index)), 64
+        )
         now: str = Lowering(e, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
         return now
 

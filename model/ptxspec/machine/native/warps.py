@@ -195,7 +195,7 @@ class WarpFunction:
                 else:
                     self._act(op, effect, index)
         if block.end > block.start:
-            n = block.end - block.start
+            n = self.flow.steps(block.start, block.end)
             wide = number_of(self.emitter, self.mask)
             name = text.label("steps")
             lines.append(
