@@ -173,5 +173,11 @@ def test_kernels_are_what_nvcc_makes_of_them(case: Case) -> None:
         reason = "NO NVCC: that the suite's PTX is what its CUDA is compiled to was NOT tested"
         warnings.warn(reason, stacklevel=1)
         pytest.skip(reason)
-    assert compile_kernel(case.source) == case.source.with_suffix(".ptx").read_text()
-    assert compile_kernel(case.source, "-DFAULT") == case.source.with_suffix(".fault.ptx").read_text()
+    for ending, options in ((".ptx", ()), (".fault.ptx", ("-DFAULT",))):
+        stored = case.source.with_suffix(ending).read_text()
+        assert without_strings(compile_kernel(case.source, *options)) == without_strings(stored)
+
+
+def without_strings(text: str) -> str:
+    """A text without the strings of its debugging information, in which nvcc has names made of the folder that it runs in."""
+    return text.partition("\t.section\t.debug_str")[0]

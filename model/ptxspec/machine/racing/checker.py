@@ -383,7 +383,8 @@ class RaceChecker:
         of_warp: dict[int, dict[int, int]] = defaultdict(dict)
         for thread, time in arrived.items():
             of_warp[thread % self.extents.threads // shadow.LANES][thread] = time
-        whole, rest = {}, []
+        whole: dict[int, int] = {}
+        rest: list[int] = []
         for warp, times in of_warp.items():
             there = min(shadow.LANES, self.extents.threads - warp * shadow.LANES)
             if len(times) == there and len({*times.values()}) == 1:
