@@ -159,7 +159,7 @@ class SymbolicFragment(NamedTuple):
     neither. `unwritten` has, by name, the terms of what registers and memory of a kernel or a function hold before anything
     is written; of those that are `idle`, no path reads that. `scratch` are the registers
     whose last value a later instruction reads. `orders` has the instructions that take part in the order of
-    memory. `named` has the types of registers as the text names them, whichever lane they are of; what a module declares is
+    memory, and `events` what was executed of them, if that was asked for. `named` has the types of registers as the text names them, whichever lane they are of; what a module declares is
     not among them."""
 
     text: str
@@ -186,4 +186,5 @@ class SymbolicFragment(NamedTuple):
     scratch: frozenset[str] = frozenset()
     idle: tuple[str, ...] = ()
     orders: tuple[Ordering, ...] = ()
+    events: tuple[Any, ...] = ()
     named: Mapping[str, Type] = {}

@@ -8,6 +8,7 @@ same, is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -128,9 +129,11 @@ def _cell(step: Step) -> str:
     return f"{name}.{step.order.value}.{step.scope.value} {', '.join(operands)}".rstrip()
 
 
-def witness(model: MemoryModel, rewrite: Rewrite, most: int = 2) -> Witness | None:
-    """The smallest program in which the rewrite makes another outcome possible, of `most` other threads."""
+def witness(model: MemoryModel, rewrite: Rewrite, most: int = 2, deadline: float = math.inf) -> Witness | None:
+    """The smallest program in which the rewrite makes another outcome possible, of `most` other threads. After the `deadline`, in
+    seconds of the monotonic clock, it raises OutOfTime."""
     search = _Search(model, rewrite)
+    search.enumeration.deadline = deadline
     for around in _programs(rewrite, most):
         outcome = search.further(around)
         if outcome is not None:
@@ -146,7 +149,9 @@ class _Search:
         """An outcome that a program has with the rewrite alone, without what it does not need."""
         known = self.outcomes(around, self.rewrite.before)
         outcome = next((o for o in self.outcomes(around, self.rewrite.after) if o not in known), None)
-        for part in () if outcome is None else sorted(outcome, key=lambda part: (part[0] in self.rewrite.compared, part)):
+        for part in (
+            () if outcome is None else sorted(outcome, key=lambda part: (part[0] in self.rewrite.compared, part))
+        ):
             fewer = outcome - {part}
             outcome = fewer if fewer and not any(fewer <= other for other in known) else outcome
         return outcome
@@ -197,7 +202,10 @@ def _programs(rewrite: Rewrite, most: int) -> Iterator[Around]:
         sizes[next(fresh)] = 4
     locations, further = tuple(sizes.items()), (next(fresh), 4)
     places = _places(steps)
-    ends: list[tuple[Step, ...]] = [(), *([] if rewrite.whole else ((step,) for step in _accesses(locations, "s1", 11)))]
+    ends: list[tuple[Step, ...]] = [
+        (),
+        *([] if rewrite.whole else ((step,) for step in _accesses(locations, "s1", 11))),
+    ]
     lasts = [tuple(_named(step, "s2", 12) for step in end) for end in ends]
     accessed = tuple(step for step in steps if step.location)
     yield from _relevant(accessed, product(ends, lasts, _alone(locations, places)))
@@ -214,7 +222,7 @@ def _relevant(accessed: tuple[Step, ...], parts: Any) -> list[Around]:
             any(_conflict(step, s) for k, other in enumerate(lines) if k != i for s in other)
             for i, line in enumerate(lines)
             for step in line
-            if step.location and step not in accessed
+            if step.location and not any(step is s for s in accessed)
         ):
             found.append(around)
     return sorted(found, key=lambda around: around.length)
@@ -246,9 +254,7 @@ _WEAKER = Step(OperationKind.FENCE, Order.ACQ_REL, _OTHERS)
 
 
 @cache
-def _alone(
-    locations: tuple[tuple[str, int], ...], places: tuple[ThreadPlace, ...]
-) -> list[tuple[OtherThread, ...]]:
+def _alone(locations: tuple[tuple[str, int], ...], places: tuple[ThreadPlace, ...]) -> list[tuple[OtherThread, ...]]:
     """One other thread."""
     first, second = _accesses(locations, "t1", 13), _accesses(locations, "t2", 14)
     lines: list[tuple[Step, ...]] = [*((a,) for a in first), *product(first, second)]

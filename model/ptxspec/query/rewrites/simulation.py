@@ -110,12 +110,13 @@ def kinds_around(places: Sequence[ByteRange]) -> list[Operation]:
     """One operation of each kind that may be around a rewrite which accesses these bytes: before it and behind it in its thread,
     and in others."""
     threads = [(0, HERE, BEFORE), (0, HERE, BEHIND), *((1 + k, place, 0) for k, place in enumerate(ELSEWHERE))]
-    ranges: list[tuple[ByteRange, ByteRange]] = []
-    for place in (*places, ByteRange("elsewhere", 0, 4)):
-        alias = place._replace(object=f"alias of {place.object}")
-        half = place._replace(size=max(1, place.size // 2))
-        double = place._replace(size=place.size * 2)
-        ranges += [(place, place), (alias, place), (half, half), (double, double)]
+    elsewhere = ByteRange("elsewhere", 0, 4)
+    ranges = [(elsewhere, elsewhere)]
+    for place in places:
+        alias, part = place._replace(object=f"alias of {place.object}"), place._replace(size=max(1, place.size // 2))
+        ranges += [(place, place), (alias, place), *([] if part == place else [(part, part)])]
+        if part == place:  # of a byte there is no part: then the other one is larger
+            ranges.append((place._replace(size=2), place._replace(size=2)))
     ordered = [(Order.WEAK, None), *product([o for o in Order if o not in (Order.WEAK, Order.SC)], Scope)]
     kinds: list[Operation] = []
     memory = (OperationKind.READ, OperationKind.WRITE, OperationKind.ATOMIC, OperationKind.REDUCTION)
@@ -131,8 +132,7 @@ def kinds_around(places: Sequence[ByteRange]) -> list[Operation]:
             for order, scope in product(Order, Scope):
                 add(order, scope)
         elif kind is OperationKind.PROXY_FENCE:
-            others = [p for p in (Proxy.TEXTURE, Proxy.ALIAS)]
-            pairs = [pair for p in others for pair in ((p, Proxy.GENERIC), (Proxy.GENERIC, p))]
+            pairs = [pair for p in (Proxy.TEXTURE, Proxy.ALIAS) for pair in ((p, Proxy.GENERIC), (Proxy.GENERIC, p))]
             for order, scope, pair in product((None, *Order), Scope, pairs):
                 add(order, scope, proxies=pair)
         else:

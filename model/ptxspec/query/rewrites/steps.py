@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.machine.call_graph import linked
-from ptxspec.query.litmus.reading import LitmusTest, read
+from ptxspec.query.litmus.reading import read
 from ptxspec.query.litmus.threads import ThreadOperation, ThreadWalk
 from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
@@ -86,14 +86,14 @@ def line_of(cells: Sequence[str], sizes: Mapping[str, int] = {}, registers: Mapp
 
 #: where the variables of a thread lie
 _FIRST, _APART = 1 << 32, 1 << 20
-_KINDS = (
+KINDS = (
     OperationKind.READ, OperationKind.WRITE, OperationKind.ATOMIC, OperationKind.REDUCTION, OperationKind.FENCE,
 )  # fmt: skip
 
 
 def _step(noted: ThreadOperation) -> Step:
     operation, here = noted.operation, noted.operation.location
-    if operation.kind not in _KINDS or operation.proxy is not Proxy.GENERIC:
+    if operation.kind not in KINDS or operation.proxy is not Proxy.GENERIC:
         raise Unsupported(f"{operation.text} is neither an access by the generic proxy nor a fence of memory")
     location, size = ("", 4) if here is None else (here.object if here.offset == 0 else "", here.size)
     if here is not None and (not location or operation.address != here):
