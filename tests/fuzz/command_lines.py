@@ -278,6 +278,7 @@ class Maker:
             *assume,
             *written,
             *self.maybe(["--contract", self.one(["all", "any", "x"])], 0.1),
+            *self.maybe([self.one(["--alone", "--context=any", "--context=alone", "--context=x"])], 0.2),
             *self.maybe(["--invariant", self.one(ASSUMPTIONS)], 0.1),
             "--timeout",
             self.one(["0.1", "0.2", "0.2", "0.2", self.one(["nan", "-1", "0", "1e-9"])]),

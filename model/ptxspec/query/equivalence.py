@@ -135,10 +135,10 @@ def prove(
     if not (timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     portfolio.members(solver)
-    if context is not None and context not in get_args(Context):
-        raise ValueError(f"no context is called {context!r}; there are any and alone")
     try:
-        goal = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
+        goal = posed(
+            left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan, context
+        )
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
@@ -172,6 +172,7 @@ def posed(
     warp: bool = False,
     compare: Sequence[str] | None = None,
     nan: Nan = "any",
+    context: Context | None = None,
 ) -> Goal:
     """The goal that `prove` decides for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
     posed."""
@@ -179,6 +180,8 @@ def posed(
         raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     if contract is not None and contract not in get_args(Contraction):
         raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
+    if context is not None and context not in get_args(Context):
+        raise ValueError(f"no context is called {context!r}; there are any and alone")
     contract = contract or ("none" if relation == "equal" else "any")
     how = options(unroll, invariant, buffers, warp, contract, compare, nan)
     goal = ask(left, right, assume, profile, how._replace(open_at_first=relation == "refines"))

@@ -25,7 +25,7 @@ from ptxspec.query.solvers.journal import Query, journal
 from ptxspec.query.verdicts import Verdict
 
 #: raise it when the fields of a certificate change
-FORMAT = 2
+FORMAT = 3
 #: seconds that a certificate may ask for
 MOST_SECONDS = 1e6
 #: verdicts that settle a question

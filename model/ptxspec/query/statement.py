@@ -78,7 +78,8 @@ class Statement(NamedTuple):
 
 
 def stated(goal: Goal, relation: Relation, context: Context = "alone", has_races: bool = True) -> Statement:
-    """What a question claims, beside any other threads or none; of others, those that have data races with it among them or not."""
+    """What a question claims, beside any other threads or none; of others, those that have data races with it among them or
+    not."""
     read, types = dict.fromkeys((*goal.sides[0].inputs, *goal.sides[1].inputs)), goal.taken
     editions = (_edition(goal.sides[0].epoch), _edition(goal.sides[1].epoch))
     return Statement(

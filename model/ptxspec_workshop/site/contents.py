@@ -38,7 +38,18 @@ ORDER = {
         *("video", "miscellaneous"),
     ),
     "spec/memory-model": (
-        *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "shapes"),
+        *(
+            "index",
+            "operations",
+            "scopes",
+            "races",
+            "synchronization",
+            "causality",
+            "coherence",
+            "axioms",
+            "rewrites",
+            "shapes",
+        ),
     ),
     "spec/memory-model/shapes": (
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),
@@ -71,6 +82,7 @@ ORDER = {
             "ask-questions",
             "prove-an-identity",
             "prove-branches-and-memory",
+            "prove-beside-other-threads",
             "check-a-rewrite",
             "run-a-litmus-test",
             "edit-ptx",

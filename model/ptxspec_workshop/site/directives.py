@@ -41,6 +41,7 @@ from ptxspec_workshop.site import (
     opcode_table,
     pages,
     pictures,
+    rewrite_tables,
     store,
     vocabulary_tables,
 )
@@ -194,6 +195,30 @@ class LitmusTable(Computed):
         name, docname = self.arguments[0], self.env.docname
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
         return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
+
+
+class RewriteTable(Computed):
+    """Which rewrites the memory model allows, with the programs that tell where one is not allowed behind a line that opens
+    them."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        name = self.arguments[0]
+        self.depends(precomputed.REWRITES)
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        self.depends(*files, *store.model_files())
+        return rewrite_tables.markdown(name)
+
+    def after(self) -> list[nodes.Node]:
+        summary, text = rewrite_tables.told(self.arguments[0])
+        if not text:
+            return []
+        details = Details(summary=summary)
+        details.document = self.state.document
+        source = self.state.document.current_source or ""
+        self.state.nested_parse(StringList(text.splitlines(), source), self.content_offset, details)
+        return [details]
 
 
 class Disputes(Computed):
@@ -403,6 +428,7 @@ DIRECTIVES = {
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
+    "rewrites": RewriteTable,
     "scales": ScalePicture,
     "tiles": TilePicture,
     "vector-format": VectorFormat,

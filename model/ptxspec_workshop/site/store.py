@@ -25,7 +25,9 @@ _PARTS = (
     "ptxspec_workshop/site/pages.py",
     "ptxspec/query/laws.py",
     "ptxspec/query/litmus/*.py",
+    "ptxspec/query/rewrites/*.py",
     "ptxspec_workshop/site/litmus_tables.py",
+    "ptxspec_workshop/site/rewrite_tables.py",
 )
 
 

@@ -45,8 +45,8 @@ class OrderEvent(NamedTuple):
 
 
 class TracedEvent(NamedTuple):
-    """An event as it was executed: the instruction, whether it is, the number of events before it, the places that it may access, and
-    what it writes."""
+    """An event as it was executed: the instruction, whether it is, the number of events before it, the places that it may
+    access, and what it writes."""
 
     op: Op
     done: Bool

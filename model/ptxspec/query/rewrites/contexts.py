@@ -1,17 +1,18 @@
 """Programs around a rewrite, small ones first, and the outcomes that one of them has only with the rewrite.
 
-The thread of the rewrite has an access before it and one behind it, or none. Another thread has two accesses with the strongest fence
-between, or one or two without; or two other threads have two accesses each, and a further location in common. What is around is strong, in a scope that
-includes all, so that no race hides what the rewrite does. A program of which a part cannot tell anything, because no other thread accesses the
-same, is left out.
+The thread of the rewrite has an access before it and one behind it, or none. Another thread has two accesses with the strongest
+fence between, or one or two without; or two other threads have two accesses each, and a further location in common. What is
+around is strong, in a scope that includes all, so that no race hides what the rewrite does. A program of which a part cannot
+tell anything, because no other thread accesses the same, is left out.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ BOUND = (
     "an access before it and one behind it, and one other thread of two accesses with fence.sc between, "
     "or two of two accesses with fence.acq_rel between"
 )
+#: a name in a cell
+_NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 #: what is around is strong, and of all threads
 _OTHERS = Scope.SYS
 
@@ -100,7 +103,8 @@ class Witness(NamedTuple):
             return " | ".join(word.ljust(width) for word, width in zip(words, widths, strict=True)).rstrip() + " ;"
 
         rows = [row([c[i] if i < len(c) else "" for c in columns]) for i in range(max(map(len, columns)))]
-        sizes = _sizes(self.rewrite, [s for part in (around.first, around.last, *(o.steps for o in around.others)) for s in part])  # fmt: skip
+        around_it = [*self.around.first, *self.around.last, *(s for other in around.others for s in other.steps)]
+        sizes = _sizes(self.rewrite, around_it)
         wanted = " /\\ ".join(f"{self._where(name)} == {value}" for name, value in sorted(self.outcome))
         first = heading(sizes, self.rewrite.registers)
         return f"PTX {name}\n{{ {first} }}\n" + "\n".join([row(heads), *rows]) + f"\nexists ({wanted})\n"
@@ -197,20 +201,23 @@ def _programs(rewrite: Rewrite, most: int) -> Iterator[Around]:
     """The programs around a rewrite, small ones first."""
     steps = rewrite.steps
     sizes = {step.location: step.size for step in steps if step.location}
-    fresh = (name for name in ("x", "y", "z", "u") if name not in sizes)
+    taken = {*sizes, *_NAME.findall(" ".join((*rewrite.before.cells, *rewrite.after.cells)))}
+    fresh = (name for name in (*"xyz", *(f"location{k}" for k in range(len(taken) + 3))) if name not in taken)
+    marks = ("", *(f"other{k}" for k in range(len(taken) + 1)))
+    mark = next(m for m in marks if not any(name[:-1] in (f"{m}s", f"{m}t", f"{m}u") for name in taken))
     while len(sizes) < 2:
         sizes[next(fresh)] = 4
     locations, further = tuple(sizes.items()), (next(fresh), 4)
     places = _places(steps)
     ends: list[tuple[Step, ...]] = [
         (),
-        *([] if rewrite.whole else ((step,) for step in _accesses(locations, "s1", 11))),
+        *([] if rewrite.whole else ((step,) for step in _accesses(locations, f"{mark}s1", 11))),
     ]
-    lasts = [tuple(_named(step, "s2", 12) for step in end) for end in ends]
+    lasts = [tuple(_named(step, f"{mark}s2", 12) for step in end) for end in ends]
     accessed = tuple(step for step in steps if step.location)
-    yield from _relevant(accessed, product(ends, lasts, _alone(locations, places)))
+    yield from _relevant(accessed, product(ends, lasts, _alone(locations, places, mark)))
     if most > 1:
-        yield from _relevant(accessed, product(ends, lasts, _two(locations, further, places)))
+        yield from _relevant(accessed, product(ends, lasts, _two(locations, further, places, mark)))
 
 
 def _relevant(accessed: tuple[Step, ...], parts: Any) -> list[Around]:
@@ -253,18 +260,20 @@ _FENCE = Step(OperationKind.FENCE, Order.SC, _OTHERS)
 _WEAKER = Step(OperationKind.FENCE, Order.ACQ_REL, _OTHERS)
 
 
-@cache
-def _alone(locations: tuple[tuple[str, int], ...], places: tuple[ThreadPlace, ...]) -> list[tuple[OtherThread, ...]]:
+@lru_cache(maxsize=32)
+def _alone(
+    locations: tuple[tuple[str, int], ...], places: tuple[ThreadPlace, ...], mark: str
+) -> list[tuple[OtherThread, ...]]:
     """One other thread."""
-    first, second = _accesses(locations, "t1", 13), _accesses(locations, "t2", 14)
+    first, second = _accesses(locations, f"{mark}t1", 13), _accesses(locations, f"{mark}t2", 14)
     lines: list[tuple[Step, ...]] = [*((a,) for a in first), *product(first, second)]
     lines += [(a, _FENCE, b) for a, b in product(first, second) if a.location != b.location]
     return [(OtherThread(line, place),) for line, place in product(lines, places)]
 
 
-@cache
+@lru_cache(maxsize=32)
 def _two(
-    locations: tuple[tuple[str, int], ...], further: tuple[str, int], places: tuple[ThreadPlace, ...]
+    locations: tuple[tuple[str, int], ...], further: tuple[str, int], places: tuple[ThreadPlace, ...], mark: str
 ) -> list[tuple[OtherThread, ...]]:
     """Two other threads, with a location in common that the rewrite does not access."""
 
@@ -275,7 +284,7 @@ def _two(
 
     return [
         (OtherThread(a, place), OtherThread(b, place))
-        for a, b, place in product(lines("t", 13), lines("u", 15), places)
+        for a, b, place in product(lines(f"{mark}t", 13), lines(f"{mark}u", 15), places)
         if a[0].location != b[0].location and {s.location for s in a} != {s.location for s in b}
     ]
 

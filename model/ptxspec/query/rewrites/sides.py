@@ -1,8 +1,8 @@
 """Sides of a question to the prover that order memory in different ways: whether one is a rewrite of the other that is right
 beside any other threads, or a program that tells them apart.
 
-Each access to memory that others may access reads what they left there. A chain of small rewrites leads from the operations of one side to
-those of the other; what they write, and what registers hold in the end, is then the same term of what is read.
+Each access to memory that others may access reads what they left there. A chain of small rewrites leads from the operations of
+one side to those of the other; what they write, and what registers hold in the end, is then the same term of what is read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.operations import OperationKind
 from ptxspec.terms.orders import Order, Proxy
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, substitute, variables_in
 
 #: ways from one side to the other of which the values are compared, at most
 MOST_CHAINS = 8
@@ -233,6 +233,8 @@ def _inputs(goal: Goal, means: Means) -> dict[str, int]:
     values = {name: FIRST_INPUT + k for k, name in enumerate(wanted)}
     if goal.assume is None:
         return values
+    if any("[" in name for name in variables_in([goal.given])):
+        raise Unsupported("the assumption is about memory")
     full = {name: values.get(name, 0) for name in goal.inputs.terms}
     if bool(evaluate(goal.given, full, lambda freedom, operands: 0, {})):
         return values

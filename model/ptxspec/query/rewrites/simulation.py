@@ -6,10 +6,10 @@ same writes, and what is chosen of two operations is what is chosen of those tha
 each relation of that execution has a pair that stands for it, an axiom which the original breaks is broken by the rewritten
 program too, since no axiom takes pairs away; so the original allows all that the rewritten program does.
 
-What is computed of a relation are the pairs that *may* be related in the original, and those among them that may have no pair to
-stand for them, which are *lost*. All other operations are there at once, as the kinds of operations that there are: of two of them nothing is assumed
-but that neither the rewrite nor a relation's definition tells them from before. A lost step of a closure is made good if whatever comes before it,
-or whatever follows it, leads on without it.
+What is computed of a relation are the pairs that *may* be related in the original, and those among them that may have no pair
+to stand for them, which are *lost*. All other operations are there at once, as the kinds of operations that there are: of two
+of them nothing is assumed but that neither the rewrite nor a relation's definition tells them from before. A lost step of a
+closure is made good if whatever comes before it, or whatever follows it, leads on without it.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Pairs(NamedTuple):
         )
 
     def then(self, other: Pairs, everything: int) -> Pairs:
-        """The composition: through an operation of the rewrite, or through others. `everything` are the bits of all kinds, or 0 if
-        none may be there."""
+        """The composition: through an operation of the rewrite, or through others. `everything` are the bits of all kinds, or 0
+        if none may be there."""
         n = range(len(self.inner))
         met = [sum(1 << q for q in n if everything and self.out[p] & other.back[q]) for p in n]
         inner = [met[p] | _union(other.inner[r] for r in n if self.inner[p] >> r & 1) for p in n]

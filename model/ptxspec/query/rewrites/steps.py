@@ -66,9 +66,9 @@ def heading(sizes: Mapping[str, int], registers: Mapping[str, int]) -> str:
 
 
 def line_of(cells: Sequence[str], sizes: Mapping[str, int] = {}, registers: Mapping[str, int] = {}) -> Line:
-    """The steps of a thread that is written as the cells of a litmus test, with the sizes of locations in bytes and what registers
-    hold at first. Raises Unsupported for one that has more than one path, accesses vectors or by other proxies, or does
-    something beside accesses and fences; and LitmusError."""
+    """The steps of a thread that is written as the cells of a litmus test, with the sizes of locations in bytes and what
+    registers hold at first. Raises Unsupported for one that has more than one path, accesses vectors or by other proxies, or
+    does something beside accesses and fences; and LitmusError."""
     rows = "\n".join(f" {cell} ;" for cell in cells)
     test = read(f"PTX steps\n{{ {heading(sizes, registers)} }}\n P0@cta 0,gpu 0 ;\n{rows}\nexists (0 == 0)")
     addresses = {name: _FIRST + i * _APART for i, name in enumerate(test.variables)}
