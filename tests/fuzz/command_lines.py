@@ -89,7 +89,7 @@ FILES |= {
     "short.j": HEAD + b'["0", "done"]\n',
     "odd.j": HEAD + b'["0", "done", {"executed": null}, ""]\n',
     "right.j": HEAD + b'["0", "late", null, "late"]\n',
-    "c.json": b'{"format": 2}',
+    "c.json": b'{"format": 3}',
     "deep.json": b"[" * 100_000,
 }
 NAMES = [*FILES, "x.npy", "v", "sub", "new", "sub/new.npy", "y.npy", "link.npy"]

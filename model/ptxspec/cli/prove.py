@@ -222,7 +222,8 @@ def _show(verdict: Any) -> None:
 def _show_witness(witness: Any) -> None:
     """The programs that tell the sides apart, and what each may do."""
     for side, text in (("left", witness.left), ("right", witness.right)):
-        allows = "allowed" if side == witness.allowed_by else f"forbidden by {' and '.join(witness.axioms)}"
+        forbidden = f"forbidden by {' and '.join(witness.axioms)}" if witness.axioms else "that of no execution"
+        allows = "allowed" if side == witness.allowed_by else forbidden
         say(f"with the {side} side the outcome is {allows}:")
         for line in text.strip().splitlines():
             say(f"  {line}")

@@ -161,7 +161,7 @@ class Counterexample(NamedTuple):
 class ContextWitness(NamedTuple):
     """A program of several threads that tells two sides apart: as two litmus tests, one with each side, that ask for the same
     outcome. `allowed_by` is the side with which the program may have it, "left" or "right"; `axioms` are those that forbid it
-    with the other side.
+    with the other side; none if that leaves it in no execution, whatever orders there are.
 
     >>> store, flag = "st.global.u32 [p], 1; ", "st.release.gpu.global.u32 [q], 1; "
     >>> verdict = ptxspec.prove(store + flag, flag + store, relation="refines", buffers={"p": 4, "q": 4})

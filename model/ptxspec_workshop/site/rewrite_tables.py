@@ -75,8 +75,8 @@ def _word(cell: dict[str, Any] | None, numbers: dict[int, int]) -> str:
 def _program(number: int, cell: dict[str, Any]) -> str:
     """A program with the rewrite, and what forbids its outcome without."""
     before, after = cell["tests"]
-    axioms = " and ".join(cell["axioms"])
+    axioms = " and ".join(cell["axioms"]) or "the program"
     return (
-        f"({number}) {code(cell['row'])}, {code(cell['column'])}: {axioms} forbid{'s' if len(cell['axioms']) == 1 else ''} the "
+        f"({number}) {code(cell['row'])}, {code(cell['column'])}: {axioms} forbid{'' if len(cell['axioms']) > 1 else 's'} the "
         f"outcome of\n\n```text\n{before.strip()}\n```\n\nand not of\n\n```text\n{after.strip()}\n```"
     )

@@ -55,7 +55,9 @@ STRONGER = [
 def test_a_program_of_several_threads_refutes(left: str, right: str, relation: Any) -> None:
     verdict = asked(left, right, relation=relation)
     assert verdict.status == "refuted" and verdict.witness is not None, verdict
-    assert verdict.witness.allowed_by == "right" and verdict.witness.axioms
+    assert verdict.witness.allowed_by == "right" and (
+        verdict.witness.axioms or "no execution does it" in verdict.reason
+    )
     for text, status in ((verdict.witness.left, "forbidden"), (verdict.witness.right, "allowed")):
         assert ptxspec.litmus(text).status == ptxspec.litmus(text, by="solver").status == status, text
 

@@ -119,7 +119,7 @@ def test_what_is_not_decided_is_said() -> None:
         ("fence.proxy.alias;" + WRITE, WRITE, "neither an access nor a fence"),
         ("@s fence.sc.gpu; " + WRITE, WRITE, "on some paths alone"),
         ("st.relaxed.gpu.global.v2.u32 [p], {a, b};", "st.global.v2.u32 [p], {a, b};", "accesses a vector"),
-        ("st.relaxed.gpu.global.u32 [p], 0; ld.global.u16 d, [p+2];", "st.relaxed.gpu.global.u32 [p], 0; mov.u16 d, 0;", "overlap"),
+        ("st.relaxed.gpu.global.u32 [p], 0; ld.relaxed.gpu.global.u16 d, [p+2];", "st.relaxed.gpu.global.u32 [p], 0; mov.u16 d, 0;", "overlap"),
     ):  # fmt: skip
         verdict = asked(left, right, buffers={"p": 8})
         assert verdict.status == "unsupported" and why in verdict.reason, verdict

@@ -202,10 +202,8 @@ def _witness(goal: Goal, sides: Sequence[TracedSide], before: int, after: int, m
     if found is None:
         raise Unsupported(f"{why}, and no program of those that are looked at tells")
     texts = [found.test(names[side], rewritten=side == after) for side in (0, 1)]
-    reason = (
-        f"beside other threads the {names[after]} side may do what the {names[before]} side may not: "
-        f"{' and '.join(broken)} forbid{'s' if len(broken) == 1 else ''} it"
-    )
+    why = f"{' and '.join(broken)} forbid{'s' if len(broken) == 1 else ''} it" if broken else "no execution does it"
+    reason = f"beside other threads the {names[after]} side may do what the {names[before]} side may not: {why}"
     return Verdict("refuted", reason, witness=ContextWitness(texts[0], texts[1], names[after], broken))
 
 
