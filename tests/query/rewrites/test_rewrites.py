@@ -169,7 +169,7 @@ def test_what_is_shown_of_all_programs_no_program_contradicts() -> None:
     ]
     assert len(right) > 100
     for case in right[::12]:
-        assert witness(model(), Rewrite(line_of(case.before), line_of(case.after)), most=1) is None, case
+        assert witness(model(), Rewrite(line_of(case.before), line_of(case.after)), others=[1]) is None, case
 
 
 def test_a_step_that_nothing_stands_for_is_not_shown() -> None:

@@ -133,12 +133,18 @@ def _cell(step: Step) -> str:
     return f"{name}.{step.order.value}.{step.scope.value} {', '.join(operands)}".rstrip()
 
 
-def witness(model: MemoryModel, rewrite: Rewrite, most: int = 2, deadline: float = math.inf) -> Witness | None:
-    """The smallest program in which the rewrite makes another outcome possible, of `most` other threads. After the `deadline`, in
-    seconds of the monotonic clock, it raises OutOfTime."""
+#: how many other threads there are, in the order in which programs are looked at
+OTHERS = (1, 2)
+
+
+def witness(
+    model: MemoryModel, rewrite: Rewrite, others: Sequence[int] = OTHERS, deadline: float = math.inf
+) -> Witness | None:
+    """The smallest program in which the rewrite makes another outcome possible, of so many other threads. After the `deadline`,
+    in seconds of the monotonic clock, it raises OutOfTime."""
     search = _Search(model, rewrite)
     search.enumeration.deadline = deadline
-    for around in _programs(rewrite, most):
+    for around in _programs(rewrite, others):
         outcome = search.further(around)
         if outcome is not None:
             return Witness(rewrite, around, outcome)
@@ -152,10 +158,11 @@ class _Search:
     def further(self, around: Around) -> Outcome | None:
         """An outcome that a program has with the rewrite alone, without what it does not need."""
         known = self.outcomes(around, self.rewrite.before)
-        outcome = next((o for o in self.outcomes(around, self.rewrite.after) if o not in known), None)
-        for part in (
-            () if outcome is None else sorted(outcome, key=lambda part: (part[0] in self.rewrite.compared, part))
-        ):
+        further = (outcome for outcome in self.outcomes(around, self.rewrite.after) if outcome not in known)
+        outcome = next(further, None)
+        if outcome is None:
+            return None
+        for part in sorted(outcome, key=lambda part: (part[0] in self.rewrite.compared, part)):
             fewer = outcome - {part}
             outcome = fewer if fewer and not any(fewer <= other for other in known) else outcome
         return outcome
@@ -197,7 +204,7 @@ def _noted(steps: Sequence[Step], thread: int, place: ThreadPlace) -> tuple[Thre
 # programs -----------------------------------------------------------------------------------------------------------------
 
 
-def _programs(rewrite: Rewrite, most: int) -> Iterator[Around]:
+def _programs(rewrite: Rewrite, others: Sequence[int]) -> Iterator[Around]:
     """The programs around a rewrite, small ones first."""
     steps = rewrite.steps
     sizes = {step.location: step.size for step in steps if step.location}
@@ -215,8 +222,9 @@ def _programs(rewrite: Rewrite, most: int) -> Iterator[Around]:
     ]
     lasts = [tuple(_named(step, f"{mark}s2", 12) for step in end) for end in ends]
     accessed = tuple(step for step in steps if step.location)
-    yield from _relevant(accessed, product(ends, lasts, _alone(locations, places, mark)))
-    if most > 1:
+    if 1 in others:
+        yield from _relevant(accessed, product(ends, lasts, _alone(locations, places, mark)))
+    if 2 in others:
         yield from _relevant(accessed, product(ends, lasts, _two(locations, further, places, mark)))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from ptxspec.base.options import Relation
@@ -19,7 +20,7 @@ from ptxspec.query.outcomes import SymbolicFragment, Unsupported
 from ptxspec.query.paths.ordering import MARK, TracedEvent
 from ptxspec.query.questions import Goal, Means, ask
 from ptxspec.query.rewrites.chains import Chain, chains
-from ptxspec.query.rewrites.contexts import Rewrite, witness
+from ptxspec.query.rewrites.contexts import OTHERS, Rewrite, Witness, witness
 from ptxspec.query.rewrites.steps import Step, line_of
 from ptxspec.query.rewrites.table import NoWitness, axioms, model
 from ptxspec.query.solvers.solve import solve
@@ -61,12 +62,14 @@ def decided(goal: Goal, relation: Relation, means: Means) -> Verdict | None:
     sides = [_traced(side) for side in traced.sides]
     if not any(side.steps for side in sides):
         return None
-    words: list[str] = []
+    words: dict[str, None] = {}
+    failed: list[tuple[int, int]] = []
     for before, after in [(0, 1), (1, 0)] if relation == "equal" else [(0, 1)]:
         further = _by_chain(traced, sides[before], sides[after], relation, means)
-        if further is None:
-            return _witness(goal, sides, before, after, means)
-        words += [word for word in further if word not in words]
+        words |= dict.fromkeys(further or ())
+        failed += [(before, after)] if further is None else []
+    if failed:
+        return _told_apart(goal, sides, failed, means)
     why = f"by rewrites that are right beside any other threads: {'; '.join(words)}"
     return Verdict("proved", why if words else "both sides execute the same operations")
 
@@ -151,9 +154,9 @@ def _agree(goal: Goal, before: TracedSide, after: TracedSide, chain: Chain, rela
         if step.location:
             region, offset = after.places[step.location]
             for k in range(offset, offset + step.size):
-                shared = variable(f"{region}[{k}]@read {number}", 8)
-                names[True][f"{region}[{k}]@{number}"] = shared
-                names[False] |= {f"{region}[{k}]@{origin}": shared for origin in element.origins}
+                read = variable(f"{region}[{k}]@read {number}", 8)
+                names[True][f"{region}[{k}]@{number}"] = read
+                names[False] |= {f"{region}[{k}]@{origin}": read for origin in element.origins}
     is_left = before.fragment is goal.sides[0]
 
     def shared(term: Any, is_after: bool) -> Any:
@@ -187,24 +190,33 @@ def _agree(goal: Goal, before: TracedSide, after: TracedSide, chain: Chain, rela
 _ADDRESS = re.compile(r"\[\s*([A-Za-z_$%][\w$]*)\s*(?:\+\s*(\d+)\s*)?\]")
 
 
-def _witness(goal: Goal, sides: Sequence[TracedSide], before: int, after: int, means: Means) -> Verdict:
+def _told_apart(goal: Goal, sides: Sequence[TracedSide], failed: Sequence[tuple[int, int]], means: Means) -> Verdict:
     """A program in which one side may do what the other one may not, looked at again as two litmus tests. Raises Unsupported if
     none is known."""
-    names = ("left", "right")
-    why = f"no chain of rewrites that are right leads from the {names[before]} side to the {names[after]} one"
-    try:
-        found = witness(model(), _rewrite(goal, sides[before], sides[after], means), deadline=means.deadline)
-        broken = () if found is None else axioms(found)
-    except OutOfTime:
-        raise Unsupported(f"{why}; not all programs that may tell were looked at in time") from None
-    except (Unsupported, LitmusError, NoChoice, NoWitness) as no_test:
-        raise Unsupported(f"{why}, and no program is made of them: {no_test}") from None
-    if found is None:
-        raise Unsupported(f"{why}, and no program of those that are looked at tells")
-    texts = [found.test(names[side], rewritten=side == after) for side in (0, 1)]
+    names, why = ("left", "right"), ""
+    for others, (before, after) in product(OTHERS, failed):
+        try:
+            rewrite = _rewrite(goal, sides[before], sides[after], means)
+            found = witness(model(), rewrite, [others], means.deadline)
+            broken = () if found is None else axioms(found)
+        except OutOfTime:
+            why = "not all programs that may tell were looked at in time"
+            continue
+        except (Unsupported, LitmusError, NoChoice, NoWitness) as no_test:
+            why = f"no program is made of it: {no_test}"
+            continue
+        if found is not None:
+            return _refuted(found, names[before], names[after], broken)
+    before, after = failed[0]
+    chain = f"no chain of rewrites that are right leads from the {names[before]} side to the {names[after]} one"
+    raise Unsupported(f"{chain}, and {why or 'no program of those that are looked at tells'}")
+
+
+def _refuted(found: Witness, forbids: str, allows: str, broken: tuple[str, ...]) -> Verdict:
+    texts = [found.test(side, rewritten=side == allows) for side in ("left", "right")]
     why = f"{' and '.join(broken)} forbid{'s' if len(broken) == 1 else ''} it" if broken else "no execution does it"
-    reason = f"beside other threads the {names[after]} side may do what the {names[before]} side may not: {why}"
-    return Verdict("refuted", reason, witness=ContextWitness(texts[0], texts[1], names[after], broken))
+    reason = f"beside other threads the {allows} side may do what the {forbids} side may not: {why}"
+    return Verdict("refuted", reason, witness=ContextWitness(texts[0], texts[1], allows, broken))
 
 
 def _rewrite(goal: Goal, before: TracedSide, after: TracedSide, means: Means) -> Rewrite:

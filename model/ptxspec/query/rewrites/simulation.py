@@ -14,11 +14,12 @@ closure is made good if whatever comes before it, or whatever follows it, leads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from operator import and_, or_
+from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.query.rewrites.steps import Step
@@ -40,6 +41,9 @@ class _Reads:
         return isinstance(operation, Operation) and bool(contracts.operations.reads(operation))
 
 
+_ANY: Any = _Reads()
+
+
 class Pairs(NamedTuple):
     """A relation of a rewrite's operations and those around. For each operation of the rewrite, by number: bits of those of the
     rewrite that it is related to (`inner`), of the kinds around that it is related to (`out`), and of the kinds that are related
@@ -50,18 +54,19 @@ class Pairs(NamedTuple):
     back: tuple[int, ...]
     around: bool
 
-    def __or__(self, other: Pairs) -> Pairs:  # type: ignore[override]
-        parts = (tuple(x | y for x, y in zip(a, b, strict=True)) for a, b in zip(self[:3], other[:3], strict=True))
-        return Pairs(*parts, self.around or other.around)
+    def _with(self, other: Pairs, join: Callable[[int, int], int], around: bool) -> Pairs:
+        inner, out, back = (tuple(map(join, a, b)) for a, b in zip(self[:3], other[:3], strict=True))
+        return Pairs(inner, out, back, around)
+
+    def __or__(self, other: Pairs) -> Pairs:
+        return self._with(other, or_, self.around or other.around)
 
     def __and__(self, other: Pairs) -> Pairs:
-        parts = (tuple(x & y for x, y in zip(a, b, strict=True)) for a, b in zip(self[:3], other[:3], strict=True))
-        return Pairs(*parts, self.around and other.around)
+        return self._with(other, and_, self.around and other.around)
 
     def without(self, other: Pairs) -> Pairs:
         """The pairs that the other one certainly does not have; of two around, all."""
-        parts = (tuple(x & ~y for x, y in zip(a, b, strict=True)) for a, b in zip(self[:3], other[:3], strict=True))
-        return Pairs(*parts, self.around)
+        return self._with(other, lambda x, y: x & ~y, self.around)
 
     def inverse(self) -> Pairs:
         n = range(len(self.inner))
@@ -120,10 +125,10 @@ def kinds_around(places: Sequence[ByteRange]) -> list[Operation]:
     ordered = [(Order.WEAK, None), *product([o for o in Order if o not in (Order.WEAK, Order.SC)], Scope)]
     kinds: list[Operation] = []
     memory = (OperationKind.READ, OperationKind.WRITE, OperationKind.ATOMIC, OperationKind.REDUCTION)
-    for (thread, place, at), kind in product(threads, OperationKind):
+    for (thread, where, at), kind in product(threads, OperationKind):
 
-        def add(order: Order | None, scope: Scope | None = None, **more: object) -> None:
-            kinds.append(Operation(kind, thread, place, at, "", order, scope, depends_on=_Reads(), **more))  # type: ignore[arg-type]  # noqa: B023
+        def add(order: Order | None, scope: Scope | None = None, **more: Any) -> None:
+            kinds.append(Operation(kind, thread, where, at, "", order, scope, depends_on=_ANY, **more))  # noqa: B023
 
         if kind in memory:
             for (order, scope), (address, here), proxy in product(ordered, ranges, (Proxy.GENERIC, Proxy.TEXTURE)):
@@ -182,7 +187,7 @@ def _row(relation: Relation, step: Step, at: int, known: bool, places: tuple[Byt
 def _operation(step: Step, at: int, known: bool) -> Operation:
     operation = step.operation(0, HERE, at)
     if not known:
-        object.__setattr__(operation, "depends_on", _Reads())
+        object.__setattr__(operation, "depends_on", _ANY)
     return operation
 
 

@@ -57,15 +57,15 @@ def lacking(before: tuple[Step, ...], after: tuple[Step, ...], stands: tuple[int
     return Simulation(model(), before, after, stands).broken
 
 
-def decide(rewrite: Rewrite, most: int = 2) -> Decision:
-    """Whether a rewrite is right: shown of all programs, or else sought in those with `most` other threads."""
+def decide(rewrite: Rewrite) -> Decision:
+    """Whether a rewrite is right: shown of all programs, or else sought in those that are looked at."""
     lacks = "every operation has one that stands for it"
     before, after = (tuple(step.shape for step in line.steps) for line in (rewrite.before, rewrite.after))
     if rewrite.stands is not None:
         for stands in _standing(before, after, rewrite.stands):
             if not (lacks := lacking(before, after, stands)):
                 return Decision("right", "", None)
-    found = witness(model(), rewrite, most)
+    found = witness(model(), rewrite)
     return Decision("open" if found is None else "wrong", lacks, found)
 
 
