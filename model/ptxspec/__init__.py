@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ptxspec.base.options import (
         AddressMode,
+        Context,
         Contraction,
         Engine,
         FilterMode,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from ptxspec.query.outcomes import Unsupported
     from ptxspec.query.statement import Statement
     from ptxspec.query.synthesis.search import Synthesis, synthesize
-    from ptxspec.query.verdicts import Cause, Counterexample, OpenChoice, TraceStep, Verdict, Why
+    from ptxspec.query.verdicts import Cause, ContextWitness, Counterexample, OpenChoice, TraceStep, Verdict, Why
     from ptxspec.terms.exact import NoChoice
     from ptxspec.terms.types import Type
 
@@ -106,6 +107,8 @@ _PLACES = {
     "Trace": "ptxspec.machine.observing",
     "Pointer": "ptxspec.machine.pointers",
     "AddressMode": "ptxspec.base.options",
+    "Context": "ptxspec.base.options",
+    "ContextWitness": "ptxspec.query.verdicts",
     "Contraction": "ptxspec.base.options",
     "Nan": "ptxspec.base.options",
     "Engine": "ptxspec.base.options",
@@ -162,6 +165,8 @@ __all__ = [
     "BrokenAxiom",
     "Cause",
     "Chosen",
+    "Context",
+    "ContextWitness",
     "Contraction",
     "Count",
     "Counterexample",

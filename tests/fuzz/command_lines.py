@@ -89,7 +89,7 @@ FILES |= {
     "short.j": HEAD + b'["0", "done"]\n',
     "odd.j": HEAD + b'["0", "done", {"executed": null}, ""]\n',
     "right.j": HEAD + b'["0", "late", null, "late"]\n',
-    "c.json": b'{"format": 2}',
+    "c.json": b'{"format": 3}',
     "deep.json": b"[" * 100_000,
 }
 NAMES = [*FILES, "x.npy", "v", "sub", "new", "sub/new.npy", "y.npy", "link.npy"]
@@ -280,6 +280,7 @@ class Maker:
             *assume,
             *written,
             *self.maybe(["--contract", self.one(["all", "any", "x"])], 0.1),
+            *self.maybe([self.one(["--alone", "--context=any", "--context=alone", "--context=x"])], 0.2),
             *self.maybe(["--invariant", self.one(ASSUMPTIONS)], 0.1),
             "--timeout",
             self.one(["0.1", "0.2", "0.2", "0.2", self.one(["nan", "-1", "0", "1e-9"])]),

@@ -139,6 +139,11 @@ def queries() -> str:
     verdict = ptxspec.prove(*claim, relation=relation, contract=contract, solver=solver, nan=nan)
     statement: ptxspec.Statement | None = verdict.statement
     assert statement is not None and statement.relation == relation
+    context: ptxspec.Context = "any"
+    pointer: dict[str, int | str | tuple[str, int]] = {"p": 4}
+    fenced = ptxspec.prove("fence.sc.gpu;", "mov.u32 d, 0;", relation=relation, buffers=pointer, context=context)
+    witness: ptxspec.ContextWitness | None = fenced.witness
+    assert witness is None or witness.allowed_by == "right"
     inputs: ptxspec.Findings = ptxspec.find("neg.s32 d, a;", "d == 1")
     first: ptxspec.Finding = inputs[0]
     assert first == {"a": 0xFFFFFFFF} and inputs.status == "found"

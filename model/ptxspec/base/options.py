@@ -22,6 +22,8 @@ Contraction = Literal["none", "all", "any"]
 Nan = Literal["any", "payloads"]
 #: the relation to prove between two fragments: "equal", or "refines": the left one allows every behaviour of the right one
 Relation = Literal["equal", "refines"]
+#: beside which other threads a proof holds: "any" others, or none, so that a thread is "alone"
+Context = Literal["any", "alone"]
 #: the verdict of a proof; see `ptxspec.Verdict`
 Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
 #: what a litmus test's outcome is, and how that is decided

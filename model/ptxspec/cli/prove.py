@@ -67,6 +67,13 @@ OUT = click.Path(dir_okay=False)
     show_default=True,
     help="Whether a NaN whose bits PTX leaves open equals any other such NaN, or its bits are compared.",
 )
+@click.option(
+    "--context",
+    type=click.Choice(["any", "alone"]),
+    help="Beside which other threads the claim is meant: any, or none. Default: any if a side orders memory for other threads, "
+    "else alone.",
+)
+@click.option("--alone", is_flag=True, help="The same as --context alone.")
 @click.option("--warp", is_flag=True, help="Execute both sides by the 32 lanes of a warp.")
 @click.option(
     "--solver",
@@ -100,6 +107,10 @@ def command(left: str | None, right: str | None, checked: str | None, as_json: b
     options["profile"] = _profiles(options["profile"])
     options["buffers"] = buffers_of(options["buffers"])
     options["compare"] = options["compare"] or None
+    if options.pop("alone"):
+        if options["context"] == "any":
+            raise Failed("--alone and --context any: a thread is beside others or it is not", "usage")
+        options["context"] = "alone"
     timeout = options["timeout"]
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
@@ -202,5 +213,17 @@ def _show(verdict: Any) -> None:
     say(f"{verdict.status}: {verdict.reason} ({verdict.seconds:.2f} s)", fg=colour)
     for line in verdict.statement.words(MOST) if verdict.statement is not None else ():
         say(f"  {line}")
+    if verdict.witness is not None:
+        _show_witness(verdict.witness)
     if verdict.counterexample is not None:
         counterexamples.show(verdict.counterexample, verdict.counterexample.why())
+
+
+def _show_witness(witness: Any) -> None:
+    """The programs that tell the sides apart, and what each may do."""
+    for side, text in (("left", witness.left), ("right", witness.right)):
+        forbidden = f"forbidden by {' and '.join(witness.axioms)}" if witness.axioms else "that of no execution"
+        allows = "allowed" if side == witness.allowed_by else forbidden
+        say(f"with the {side} side the outcome is {allows}:")
+        for line in text.strip().splitlines():
+            say(f"  {line}")

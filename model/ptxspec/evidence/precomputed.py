@@ -27,6 +27,8 @@ from ptxspec.query.identities import Identity
 from ptxspec.terms.steps import StepClaim
 
 FILE = FOLDER / "computed" / "evidence.json.xz"
+#: the table of rewrites that the memory model allows
+REWRITES = FOLDER / "computed" / "rewrites.json.xz"
 #: the columns of a form's row that were computed; the others are read off the form
 COLUMNS = ("ptxas", "interpretations", "gpu", "unasked", "approximate", "compared")
 #: the pages on which an instruction with an effect depends, though it does not import them
@@ -154,6 +156,18 @@ def key_of_launches(text: str, more: str) -> str:
     return _of_pages(_machine().union(profiles, *map(_pages_of, opcodes)), repr((text, more, answers())))
 
 
+def key_of_rewrites() -> str:
+    """The digest of the pages of the memory model, from which the table of rewrites is computed."""
+    return _of_pages([name for name, _ in finder.pages("ptxspec.spec", "memory_model")], "")
+
+
+def rewrites() -> dict[str, Any] | None:
+    """The tables of rewrites; None if there are none, or if a definition has changed since. Raises ValueError for a file that is
+    damaged."""
+    contents = _contents(REWRITES)
+    return contents if contents is not None and contents["key"] == key_of_rewrites() else None
+
+
 @cache
 def _profiles() -> dict[str, Path]:
     """The pages of the profiles, by name."""
@@ -163,10 +177,14 @@ def _profiles() -> dict[str, Path]:
 @cache
 def _read() -> dict[str, Any]:
     """What the file holds; nothing where there is none. Raises ValueError for a file that is damaged."""
-    if not FILE.is_file():
-        return {"date": None, "opcodes": {}, "verdicts": {}}
+    return _contents(FILE) or {"date": None, "opcodes": {}, "verdicts": {}}
+
+
+def _contents(file: Path) -> dict[str, Any] | None:
+    if not file.is_file():
+        return None
     try:
-        contents: dict[str, Any] = json.loads(lzma.decompress(FILE.read_bytes()))
+        contents: dict[str, Any] = json.loads(lzma.decompress(file.read_bytes()))
     except (lzma.LZMAError, ValueError) as error:
-        raise ValueError(f"{FILE.name} is damaged: {error}") from None
+        raise ValueError(f"{file.name} is damaged: {error}") from None
     return contents

@@ -19,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
 
-from ptxspec.base.options import Contraction, Nan, Relation
+from ptxspec.base.options import Context, Contraction, Nan, Relation
 from ptxspec.query.abstractions import by_laws, of_all_functions, of_classes
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.options import options
@@ -27,6 +27,7 @@ from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.questions import Goal, Means, ask
 from ptxspec.query.refinement import refined
 from ptxspec.query.replaying import ModelMachine, refutation
+from ptxspec.query.rewrites import sides as rewrites
 from ptxspec.query.solvers import Solver, SolverAnswer, portfolio, solve
 from ptxspec.query.solvers.domains import BITS, Numbered, is_quick
 from ptxspec.query.solvers.exhaustion import exhaust
@@ -62,6 +63,7 @@ def prove(
     warp: bool = False,
     compare: Sequence[str] | None = None,
     nan: Nan = "any",
+    context: Context | None = None,
 ) -> Verdict:
     """Decide whether two fragments compute the same ("equal"), or whether the left one allows every behaviour of the right one
     ("refines"), for all inputs.
@@ -95,9 +97,15 @@ def prove(
     A side may also branch, loop, call functions and access memory, or be a module with one entry or only functions. `unroll` is
     the most iterations of a loop that are followed. `invariant` replaces that for a single loop: a condition that holds at the
     start of each iteration. `buffers` says what registers and parameters point to: a size in bytes, as in 64 or "64 shared align
-    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too. A verdict is about one thread,
-    alone. Sides that order memory for other threads, by fences, barriers, or atomic, ordered or volatile accesses, must agree on
-    each of these and on what is written before it; "64 private" is memory that no other thread accesses. A side that breaks a
+    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too; "64 private" is memory that no
+    other thread accesses.
+
+    `context` says beside which other threads the claim is meant: "any", or none ("alone"). By default it is "any" if a side
+    orders memory for other threads, by a fence, a barrier, or an atomic, ordered or volatile access, and else "alone". Beside any
+    others, sides are proved if they agree on each such event and on what is written before it, or if one becomes the other by
+    rewrites that the memory model allows; they are refuted by a program of several threads that tells them apart.
+
+    A side that breaks a
     rule of an access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of
     "refines" is undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes
     them may hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp
@@ -128,20 +136,26 @@ def prove(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     portfolio.members(solver)
     try:
-        goal = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
+        goal = posed(
+            left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan, context
+        )
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
     means = Means(begun + timeout, timeout, solver, progress)
-    verdict = _of_one_thread(goal, relation, means)
-    if verdict.status in HOLDS:
-        verdict = unless_unordered(verdict, goal, relation, means)
+    verdict = alone = _of_one_thread(goal, relation, means)
+    beside = context == "any" or (context is None and any(side.orders for side in goal.sides))
+    if verdict.status in HOLDS and beside:
+        verdict = unless_unordered(verdict, goal, relation, means, context == "any")
     if verdict.status == "proved" and assume:
         verdict = _unless_vacuous(verdict, goal, means.at_least)
     lacking = portfolio.note(solver)
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
-    statement = None if verdict.status == "unsupported" else stated(goal, relation)
+    about: Context = "any" if beside else "alone"
+    statement = (
+        None if verdict.status == "unsupported" else stated(goal, relation, about, has_races=verdict is not alone)
+    )
     return verdict._replace(reason=reason, seconds=seconds, statement=statement)
 
 
@@ -158,6 +172,7 @@ def posed(
     warp: bool = False,
     compare: Sequence[str] | None = None,
     nan: Nan = "any",
+    context: Context | None = None,
 ) -> Goal:
     """The goal that `prove` decides for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
     posed."""
@@ -165,6 +180,8 @@ def posed(
         raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     if contract is not None and contract not in get_args(Contraction):
         raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
+    if context is not None and context not in get_args(Context):
+        raise ValueError(f"no context is called {context!r}; there are any and alone")
     contract = contract or ("none" if relation == "equal" else "any")
     how = options(unroll, invariant, buffers, warp, contract, compare, nan)
     goal = ask(left, right, assume, profile, how._replace(open_at_first=relation == "refines"))
@@ -342,17 +359,31 @@ def _unless_vacuous(verdict: Verdict, goal: Goal, means: Means) -> Verdict:
     return unknown._replace(reason=f"{verdict.reason}, but {why}")
 
 
-def unless_unordered(verdict: Verdict, goal: Goal, relation: Relation, means: Means) -> Verdict:
-    """A verdict by which the claim holds of one thread, alone, if the sides agree on what other threads may see. Until the order
-    of memory itself is decided, sides have to agree on it: on each access and fence that takes part, on what they wrote before
-    it, and on their results whatever other threads leave there (`paths/ordering.py`). Else nothing is said of them."""
+def unless_unordered(verdict: Verdict, goal: Goal, relation: Relation, means: Means, always: bool = False) -> Verdict:
+    """A verdict by which the claim holds of one thread, alone, if it holds beside any others: if sides agree on each access and
+    fence that takes part in the order of memory, on what they wrote before it, and on their results whatever other threads leave
+    there (`paths/ordering.py`); or if one is a rewrite of the other (`rewrites/`). Accesses that take no part count as well if
+    that is so `always`."""
     first, second = goal.sides
     events = (*first.orders, *second.orders)
-    if not events or (first.text == second.text and len(set(goal.profiles)) == 1):
+    if (not events and not always) or (first.text == second.text and len(set(goal.profiles)) == 1):
         return verdict
-    some = f"{events[0].text} (line {events[0].line}) takes part in it"
     if goal.how.invariant is not None:
-        return Verdict("unsupported", f"an invariant says nothing of the order of memory: {some}")
+        where = f": {events[0].text} (line {events[0].line}) takes part in it" if events else ""
+        return Verdict("unsupported", f"an invariant says nothing of the order of memory{where}")
+    kept = _unless_apart(verdict, goal, relation, means)
+    if kept.status != "unsupported" and events:
+        return kept
+    try:
+        return rewrites.decided(goal, relation, means.at_least) or verdict
+    except Unsupported as why:
+        reason = kept.reason if kept.status == "unsupported" else "the sides agree alone"
+        return Verdict("unsupported", f"{reason}; {why}")
+
+
+def _unless_apart(verdict: Verdict, goal: Goal, relation: Relation, means: Means) -> Verdict:
+    """The verdict, if sides agree on all that takes part in the order of memory."""
+    first, second = goal.sides
     apart = ""
     for pair in zip_longest(first.orders, second.orders):
         if None in pair or pair[0].what != pair[1].what:
@@ -364,6 +395,7 @@ def unless_unordered(verdict: Verdict, goal: Goal, relation: Relation, means: Me
     try:
         again = ask(first.text, second.text, goal.assume, goal.profiles, how, goal.inputs.types)
     except Unsupported as why_not:
+        some = next((f"{e.text} (line {e.line}) takes part in it" for e in (*first.orders, *second.orders)), "")
         return Verdict("unsupported", f"{apart or some}: {why_not}")
     with_others = _of_one_thread(again, relation, means.at_least)
     if with_others.status in (*HOLDS, "vacuous"):

@@ -152,16 +152,16 @@ class SymbolicFragment(NamedTuple):
     format which cannot be declared, or packed values, as it is first read or last written. `taken` gives the type as which an
     instruction first takes an input (one of numbers before one of bits).
 
-    `faults` says on which inputs the execution is undefined, `beyond` on which it goes where it was not followed, and `given` is
-    what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of
-    memory, `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in
-    words, and the condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. If a
-    side `steps_over` one, what the loop leaves is any state that the invariant allows, be it reached or not. `side` is the
-    text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it says
-    neither. `unwritten` has, by name, the terms of what registers and memory of a kernel or a function hold before anything
-    is written; of those that are `idle`, no path reads that. `scratch` are the registers
-    whose last value a later instruction reads. `orders` has the instructions that take part in the order of
-    memory. `named` has the types of registers as the text names them, whichever lane they are of; what a module declares is
+    `faults` says on which inputs the execution is undefined, `beyond` on which it goes where it was not followed, and `given`
+    is what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of
+    memory, `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in words,
+    and the condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. If a side
+    `steps_over` one, what the loop leaves is any state that the invariant allows, be it reached or not. `side` is the text as a
+    kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it says neither.
+    `unwritten` has, by name, the terms of what registers and memory of a kernel or a function hold before anything is written;
+    of those that are `idle`, no path reads that. `scratch` are the registers whose last value a later instruction reads.
+    `orders` has the instructions that take part in the order of memory, and `events` what was executed of them, if that was
+    asked for. `named` has the types of registers as the text names them, whichever lane they are of; what a module declares is
     not among them."""
 
     text: str
@@ -188,4 +188,5 @@ class SymbolicFragment(NamedTuple):
     scratch: frozenset[str] = frozenset()
     idle: tuple[str, ...] = ()
     orders: tuple[Ordering, ...] = ()
+    events: tuple[Any, ...] = ()
     named: Mapping[str, Type] = {}

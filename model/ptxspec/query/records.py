@@ -25,7 +25,7 @@ from ptxspec.query.solvers.journal import Query, journal
 from ptxspec.query.verdicts import Verdict
 
 #: raise it when the fields of a certificate change
-FORMAT = 2
+FORMAT = 3
 #: seconds that a certificate may ask for
 MOST_SECONDS = 1e6
 #: verdicts that settle a question
@@ -114,7 +114,7 @@ class NotWritten(OSError, Unsupported):
 def smtlib_text(record: ProofRecord) -> str:
     """The query as standard SMT-LIB 2, with the claim in words as a comment. It asks for inputs that refute the claim."""
     comment = _words(record)
-    if record.verdict.status == "unsupported":
+    if record.verdict.status == "unsupported" or record.verdict.witness is not None:
         raise Unsupported(f"there is no query: {record.verdict.reason}")
     if not record.queries:
         comment += ["Both sides are the same term, or the question could not be put: no solver was asked."]

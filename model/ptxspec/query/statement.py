@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec.base.options import Contraction, Nan, Relation
+from ptxspec.base.options import Context, Contraction, Nan, Relation
+from ptxspec.query.outcomes import ALONE, WARP_ALONE
 from ptxspec.query.results import is_open_nan
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.vocabulary import NUMBERED, Approximation, freedoms_in
@@ -21,10 +22,16 @@ _CLAIMS = {
 }
 
 
+#: what is meant of other threads
+BESIDE_ANY = "Beside any other threads."
+WITHOUT_RACES = "Beside any other threads that have no data race with it."
+NO_ORDER = "What a side orders for other threads is not compared."
+
+
 class Statement(NamedTuple):
     """The claim that `prove` decided: the relation, the inputs and the compared registers with their types, the assumption, each
-    side's profile, each side's PTX version and target, the contraction of products and sums, how open NaNs are compared, and
-    notes on facts that a reader might not expect.
+    side's profile, each side's PTX version and target, the contraction of products and sums, how open NaNs are compared, beside
+    which other threads it is meant, and notes on facts that a reader might not expect.
 
     >>> statement = ptxspec.prove("add.u32 d, a, b;", "sub.u32 d, a, c;", assume="b + c == 1 << 32").statement
     >>> statement.inputs, statement.compared
@@ -41,6 +48,7 @@ class Statement(NamedTuple):
     editions: tuple[str, str]
     contract: Contraction
     nan: Nan
+    context: Context
     notes: tuple[str, ...]
 
     def words(self, most: int | None = None) -> list[str]:
@@ -69,8 +77,9 @@ class Statement(NamedTuple):
         return {**self._asdict(), **lists, "words": self.words()}
 
 
-def stated(goal: Goal, relation: Relation) -> Statement:
-    """What a question claims."""
+def stated(goal: Goal, relation: Relation, context: Context = "alone", has_races: bool = True) -> Statement:
+    """What a question claims, beside any other threads or none; of others, those that have data races with it among them or
+    not."""
     read, types = dict.fromkeys((*goal.sides[0].inputs, *goal.sides[1].inputs)), goal.taken
     editions = (_edition(goal.sides[0].epoch), _edition(goal.sides[1].epoch))
     return Statement(
@@ -82,13 +91,21 @@ def stated(goal: Goal, relation: Relation) -> Statement:
         editions,
         goal.how.contract,
         goal.how.nan,
-        tuple(_notes(goal, relation)),
+        context,
+        tuple(_notes(goal, relation, context, has_races)),
     )
 
 
-def _notes(goal: Goal, relation: Relation) -> list[str]:
+def _notes(goal: Goal, relation: Relation, context: Context, has_races: bool) -> list[str]:
     """What a reader might take for granted."""
     notes = list(dict.fromkeys(note for side in goal.sides for note in side.notes))
+    if context == "any":
+        notes = [
+            BESIDE_ANY if has_races else WITHOUT_RACES,
+            *(note for note in notes if note not in (ALONE, WARP_ALONE)),
+        ]
+    elif any(side.orders for side in goal.sides):
+        notes.append(NO_ORDER)
     left, right = goal.sides
     for side, which, others in ((left, "left", right), (right, "right", left)):
         alone = [n for n in side.outputs if n not in others.outputs]

@@ -158,11 +158,41 @@ class Counterexample(NamedTuple):
         }
 
 
+class ContextWitness(NamedTuple):
+    """A program of several threads that tells two sides apart: as two litmus tests, one with each side, that ask for the same
+    outcome. `allowed_by` is the side with which the program may have it, "left" or "right"; `axioms` are those that forbid it
+    with the other side; none if that leaves it in no execution, whatever orders there are.
+
+    >>> store, flag = "st.global.u32 [p], 1; ", "st.release.gpu.global.u32 [q], 1; "
+    >>> verdict = ptxspec.prove(store + flag, flag + store, relation="refines", buffers={"p": 4, "q": 4})
+    >>> verdict.status, verdict.witness.allowed_by, verdict.witness.axioms
+    ('refuted', 'right', ('Causality',))
+    >>> ptxspec.litmus(verdict.witness.left).status, ptxspec.litmus(verdict.witness.right).status
+    ('forbidden', 'allowed')
+    """
+
+    left: str
+    right: str
+    allowed_by: str
+    axioms: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> fence = "st.global.u32 [p], 1; fence.sc.gpu; st.global.u32 [q], 1;"
+        >>> weaker = fence.replace("fence.sc.gpu; ", "")
+        >>> verdict = ptxspec.prove(fence, weaker, relation="refines", buffers={"p": 4, "q": 4})
+        >>> verdict.witness.as_dict()["allowed_by"]
+        'right'
+        """
+        return {**self._asdict(), "axioms": list(self.axioms)}
+
+
 class Verdict(NamedTuple):
     """The answer of `prove`. `status` is one of:
 
     - "proved";
-    - "refuted": `counterexample` has inputs for which the claim is false;
+    - "refuted": `counterexample` has inputs for which the claim is false, or `witness` a program of several threads;
     - "exhausted": every input was run, and the claim holds for each;
     - "vacuous": no input meets the assumption;
     - "approximated": neither proved nor refuted. The sides would differ if approximate results could be any number, and no input
@@ -182,6 +212,7 @@ class Verdict(NamedTuple):
     counterexample: Counterexample | None = None
     seconds: float = 0.0
     statement: Statement | None = None
+    witness: ContextWitness | None = None
 
     @property
     def exit_status(self) -> int:
@@ -202,6 +233,8 @@ class Verdict(NamedTuple):
         fields: dict[str, Any] = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
         if self.counterexample is not None:
             fields["counterexample"] = self.counterexample.as_dict()
+        if self.witness is not None:
+            fields["witness"] = self.witness.as_dict()
         if self.statement is not None:
             fields["statement"] = self.statement.as_dict()
         return fields

@@ -39,7 +39,7 @@ ORDER = {
     ),
     "spec/memory-model": (
         *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "liveness"),
-        *("shapes",),
+        *("rewrites", "shapes"),
     ),
     "spec/memory-model/shapes": (
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),
@@ -72,6 +72,7 @@ ORDER = {
             "ask-questions",
             "prove-an-identity",
             "prove-branches-and-memory",
+            "prove-beside-other-threads",
             "check-a-rewrite",
             "run-a-litmus-test",
             "edit-ptx",

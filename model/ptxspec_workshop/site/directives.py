@@ -43,6 +43,7 @@ from ptxspec_workshop.site import (
     pages,
     pictures,
     relation_pictures,
+    rewrite_tables,
     stages,
     store,
     vocabulary_tables,
@@ -227,6 +228,30 @@ class Sightings(Computed):
     def markdown(self) -> str:
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
         return self.kept_of("sightings", [*files, *shape_answers.files()], litmus_tables.summary)
+
+
+class RewriteTable(Computed):
+    """Which rewrites the memory model allows, with the programs that tell where one is not allowed behind a line that opens
+    them."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        name = self.arguments[0]
+        self.depends(precomputed.REWRITES)
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        self.depends(*files, *store.model_files())
+        return rewrite_tables.markdown(name)
+
+    def after(self) -> list[nodes.Node]:
+        summary, text = rewrite_tables.told(self.arguments[0])
+        if not text:
+            return []
+        details = Details(summary=summary)
+        details.document = self.state.document
+        source = self.state.document.current_source or ""
+        self.state.nested_parse(StringList(text.splitlines(), source), self.content_offset, details)
+        return [details]
 
 
 class Disputes(Computed):
@@ -438,6 +463,7 @@ DIRECTIVES = {
     "pages": Pages,
     "picture": Picture,
     "relation": RelationPicture,
+    "rewrites": RewriteTable,
     "scales": ScalePicture,
     "stages": Stages,
     "tiles": TilePicture,

@@ -224,8 +224,8 @@ def test_a_forged_part_does_not_hold(path: str, value: Any) -> None:
         ("timeout", float("nan"), "timeout is no"),
         ("timeout", 10**400, "timeout is no"),
         ("solver", "yices", "solver is no"),
-        ("format", 1, "format 2"),
-        ("format", True, "format 2"),
+        ("format", 1, "format 3"),
+        ("format", True, "format 3"),
         ("more", 1, "more is no field"),
     ],
 )
@@ -329,10 +329,23 @@ def test_options_that_mean_nothing_are_errors() -> None:
 
 
 def test_what_is_not_decided_has_no_script() -> None:
-    record = records.recorded("fence.sc.gpu; add.u32 d, a, b;", "add.u32 d, b, a;")
+    record = records.recorded("fence.proxy.alias; add.u32 d, a, b;", "add.u32 d, b, a;")
     assert record.verdict.status == "unsupported" and record.verdict.statement is None
     with pytest.raises(ptxspec.Unsupported, match="there is no query: the sides order memory"):
         records.smtlib_text(record)
+
+
+def test_a_program_of_several_threads_is_certified_and_has_no_script() -> None:
+    record = records.recorded("fence.sc.gpu; add.u32 d, a, b;", "add.u32 d, b, a;")
+    assert record.verdict.status == "refuted" and record.verdict.witness is not None
+    with pytest.raises(ptxspec.Unsupported, match="there is no query: beside other threads"):
+        records.smtlib_text(record)
+    made = records.certificate(record)
+    assert made["verdict"]["witness"]["allowed_by"] == "right" and records.check(made).holds
+    made["verdict"]["witness"]["axioms"] = ["Coherence"]
+    assert not records.check(made).holds
+    alone = records.recorded("fence.sc.gpu; add.u32 d, a, b;", "add.u32 d, b, a;", context="alone")
+    assert alone.verdict.status == "proved" and records.check(records.certificate(alone)).holds
 
 
 # the command ---------------------------------------------------------------------------------------------------------------
@@ -361,7 +374,7 @@ def test_the_command_writes_files_and_checks_them(tmp_path: Path) -> None:
 def test_the_command_refuses_what_makes_no_sense(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("{")
     (tmp_path / "y").write_text("[]")
-    (tmp_path / "z").write_text('{"format": 2, "format": 2}')
+    (tmp_path / "z").write_text('{"format": 3, "format": 3}')
     (tmp_path / "deep").write_text("[" * 100_000)
     for words in (
         ["--check", str(tmp_path / "z")],

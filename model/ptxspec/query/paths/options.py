@@ -39,11 +39,10 @@ class Buffer(NamedTuple):
 
 class Options(NamedTuple):
     """How a question about paths is put. `lanes` is 1, or the lanes of a warp; `contract` says which products and sums are
-    contracted. With `open_at_first` what a kernel or a function reads before it is written is open, on each side by
-    itself; else it is an input of both. `compare` names what is compared, None the results; `nan` says whether an open
-    NaN is as good as another ("any"), or its bits count ("payloads").
-    If it is `interfered`, other threads are thought of: see `ordering.py`. `is_right` tells the sides apart, whose loops
-    leave states of their own."""
+    contracted. With `open_at_first` what a kernel or a function reads before it is written is open, on each side by itself;
+    else it is an input of both. `compare` names what is compared, None the results; `nan` says whether an open NaN is as good
+    as another ("any"), or its bits count ("payloads"). If it is `interfered`, other threads are thought of: see `ordering.py`;
+    if it is `traced`, at each access. `is_right` tells the sides apart, whose loops leave states of their own."""
 
     unroll: int = 16
     invariant: str | None = None
@@ -54,6 +53,7 @@ class Options(NamedTuple):
     compare: tuple[str, ...] | None = None
     nan: Nan = "any"
     interfered: bool = False
+    traced: bool = False
     is_right: bool = False
 
     @property

@@ -17,7 +17,7 @@ from ptxspec.language.checked import Op
 from ptxspec.query.outcomes import Ordering, Unsupported, ordering_of
 from ptxspec.query.paths.addresses import AddressCase
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.effects import Wait, orders_memory
+from ptxspec.terms.effects import Load, Store, Update, Wait, orders_memory
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, number, select
 
@@ -44,14 +44,27 @@ class OrderEvent(NamedTuple):
     written: dict[str, tuple[Bool, Int]]
 
 
+class TracedEvent(NamedTuple):
+    """An event as it was executed: the instruction, whether it is, the number of events before it, the places that it may
+    access, and what it writes."""
+
+    op: Op
+    done: Bool
+    number: Int
+    cases: tuple[AddressCase, ...]
+    values: tuple[Int, ...]
+
+
 class Orders:
-    """The events of a walk."""
+    """The events of a walk. If it is traced, each access to memory that others may access is one."""
 
     def __init__(self, walk: Walk):
         self.walk = walk
         #: those in the text that are executed on some path, in the order in which they are met
         self.met: dict[int, Ordering] = {}
         self.events: list[OrderEvent] = []
+        self.traced: list[TracedEvent] = []
+        self._cases: tuple[AddressCase, ...] = ()
         self.before: Int = constant(0)
 
     @property
@@ -64,9 +77,11 @@ class Orders:
         walk, regions, effect = self.walk, self.walk.memory.regions, op.plan.meaning.effect
         # all threads that a barrier in a warp of lanes is for are here
         takes_part = walk.lanes == 1 if isinstance(effect, Wait) else orders_memory(effect)
+        takes_part = takes_part or (walk.options.traced and isinstance(effect, Load | Store | Update))
         if not takes_part or done is FALSE:
             return False
-        reached = [regions[case.region] for case in cases]
+        self._cases = tuple(cases)
+        reached = [regions[case.region] for case in self._cases]
         if reached and all(region.is_private for region in reached):
             return False
         if id(op) not in self.met:
@@ -83,6 +98,9 @@ class Orders:
         if not self.interfered:
             return
         terms = tuple(low_bits(number(x) if isinstance(x, Bool) else x, _OPERAND.width) for x in operands)
+        if self.walk.options.traced:
+            values = terms[1:] if self._cases else ()
+            self.traced.append(TracedEvent(op, done, self.before, self._cases, values))
         what = _digest(f"{ordering_of(op, self.walk.side.source).what} {lane}")
         self.events.append(OrderEvent(what, done, self.before, terms, self._written))
         self.before = self.before + number(done)

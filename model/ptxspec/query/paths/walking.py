@@ -409,5 +409,6 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
         scratch=walk.side.scratch,
         idle=idle,
         orders=tuple(walk.orders.met.values()),
+        events=tuple(walk.orders.traced),
         named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
     )
