@@ -64,7 +64,14 @@ if TYPE_CHECKING:
     from ptxspec.query.explaining import Explained, ExplainedLine, ExplainedValue, Explanation, explain
     from ptxspec.query.finding import Finding, Findings, find
     from ptxspec.query.litmus.reading import LitmusError
-    from ptxspec.query.litmus.verdicts import BrokenAxiom, LitmusOperation, LitmusVerdict, LitmusWitness, litmus
+    from ptxspec.query.litmus.verdicts import (
+        BrokenAxiom,
+        LitmusOperation,
+        LitmusVerdict,
+        LitmusWitness,
+        LivenessVerdict,
+        litmus,
+    )
     from ptxspec.query.outcomes import Unsupported
     from ptxspec.query.statement import Statement
     from ptxspec.query.synthesis.search import Synthesis, synthesize
@@ -131,6 +138,7 @@ _PLACES = {
     "BrokenAxiom": "ptxspec.query.litmus.verdicts",
     "LitmusOperation": "ptxspec.query.litmus.verdicts",
     "LitmusVerdict": "ptxspec.query.litmus.verdicts",
+    "LivenessVerdict": "ptxspec.query.litmus.verdicts",
     "LitmusWitness": "ptxspec.query.litmus.verdicts",
     "litmus": "ptxspec.query.litmus.verdicts",
     "Synthesis": "ptxspec.query.synthesis.search",
@@ -183,6 +191,7 @@ __all__ = [
     "LitmusStatus",
     "LitmusVerdict",
     "LitmusWitness",
+    "LivenessVerdict",
     "Memory",
     "Module",
     "Nan",

@@ -9,7 +9,7 @@ import pytest
 import ptxspec
 from ptxspec import contracts
 from ptxspec.query.litmus.reading import read
-from ptxspec.query.litmus.verdicts import _Question, model_of
+from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
 
 #: how many programs are compared: by default, and in the long run
 FEW, MANY = 60, 1500
@@ -87,7 +87,7 @@ class Program:
 
 def races_of(text: str) -> bool:
     """Whether some execution has a data race, of other operations than two weak writes of one value."""
-    question = _Question(read(text, "test"), model_of("9.1"), "9.1", 1)
+    question = LitmusQuestion(read(text, "test"), model_of("9.1"), "9.1", 1)
     for combination in question._combinations():
         operations = combination.operations
         for candidate in question.enumeration.candidates(combination, lambda values: True):

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import assembler, vector_contents, vector_results
-from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels import operand_rows
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
@@ -272,7 +272,7 @@ def test_under_a_profile_that_chooses_everything_nothing_is_open(tmp_path: Path)
 def test_an_open_result_in_a_further_computation_is_counted_and_not_passed_over() -> None:
     form = vector_contents.written_forms("cvt")["cvt.rp.ftz.sat.f16.f32 d, a;"]
     profile = vector_contents.Profile("portable")
-    (want,) = vector_contents.expected([(form.meaning(), function_cases.table_of(form, form.meaning()))], profile)
+    (want,) = vector_contents.expected([(form.meaning(), operand_rows.table_of(form, form.meaning()))], profile)
     given = [[0 if c.startswith("?") else int(c, 16) for c in row] for row in want]
     found = vector_results.judge(form, given, want, profile, 3)
     assert found.differing == 0 and found.not_judged == sum(row == ["?flush-in-conversions"] for row in want) > 0

@@ -12,7 +12,6 @@ from ptxspec.spec.arithmetic import rounding as page
 
 import ptxspec
 from ptxspec.evidence import assembler
-from ptxspec.evidence.compare import interpretations
 from ptxspec.evidence.kernels import signatures
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
@@ -27,7 +26,7 @@ from ptxspec.terms.native import Emitter
 from ptxspec.terms.symbolic import Script, ground
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import SHORTCUTS, meaning_of
-from ptxspec_workshop.compare import engines
+from ptxspec_workshop.compare import engines, interpretations
 from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.ledger import computing
 from ptxspec_workshop.record import gaps, refusals

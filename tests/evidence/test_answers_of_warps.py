@@ -10,10 +10,10 @@ import pytest
 
 import ptxspec
 from ptxspec.base.options import Engine
-from ptxspec.evidence.kernels import cases, function_cases
+from ptxspec.evidence.kernels import operand_rows
 from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.compare.open_rows import open_rows
-from ptxspec_workshop.generate import warp_cases
+from ptxspec_workshop.generate import cases, warp_cases
 from ptxspec_workshop.generate.warp_cases import WarpCase, taking_part
 from ptxspec_workshop.record.families import WARPS
 
@@ -61,7 +61,7 @@ def test_rows_are_reproducible_and_lanes_are_in_their_masks() -> None:
         again = warp_cases.launches(form, absent)
         for launch, other in zip(warp_cases.launches(form, absent), again, strict=True):
             assert np.array_equal(launch.cells, other.cells) and len(launch.cells) % 32 == 0
-            assert launch.cells.nbytes <= 2 * function_cases.ROWS * cases.STRIDE
+            assert launch.cells.nbytes <= 2 * operand_rows.ROWS * cases.STRIDE
             assert np.array_equal(taking_part(launch), launch.cells[:, warp_cases.TAKES_PART // 8] != 0)
             if "membermask" in names:
                 mask = launch.cells[:, names.index("membermask")]

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare import compiled_loops, interpretations
-from ptxspec.evidence.kernels import function_cases, signatures
-from ptxspec.evidence.kernels.function_cases import cells_of
+from ptxspec.evidence import compiled_loops
+from ptxspec.evidence.kernels import operand_rows, signatures
 from ptxspec.evidence.kernels.instruction_kernels import (
     cell_types,
     kernel,
@@ -24,6 +23,8 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES
+from ptxspec_workshop.compare import interpretations
+from ptxspec_workshop.generate.function_cases import cells_of
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
 
@@ -60,7 +61,7 @@ def test_one_form_stands_for_all_its_orderings() -> None:
         assert isinstance(meaning.effect, Update)
         return meaning.results, meaning.effect.values, meaning.effect.space
 
-    asked = [f for f in UPDATES if function_cases.comparable(f)]
+    asked = [f for f in UPDATES if signatures.comparable(f)]
     assert {key(f) for f in asked} == {key(f) for f in UPDATES if not signatures.undefined(f.meaning())}
     assert len(asked) == len({key(f) for f in asked})
     assert all(signatures.pure(f) for f in UPDATES)
@@ -88,11 +89,11 @@ SAMPLE = [
 def test_the_kernels_ask_what_the_comparison_computes(engine: str) -> None:
     """The kernels that a GPU is given, run on the machine here: rows come in and answers go out where they should."""
     forms = [form(m) for m in SAMPLE]
-    assert set(SAMPLE) <= {f.mnemonic for f in [*UPDATES, *CARRIES] if function_cases.comparable(f)}
+    assert set(SAMPLE) <= {f.mnemonic for f in [*UPDATES, *CARRIES] if signatures.comparable(f)}
     kernels = [kernel(f, f"k{i}") for i, f in enumerate(forms)]
     meanings = [f.meaning() for f in forms]
     rows = 24 if engine == "exact" else 128
-    tables = [function_cases.table_of(f, m)[-rows:] for f, m in zip(forms, meanings, strict=True)]
+    tables = [operand_rows.table_of(f, m)[-rows:] for f, m in zip(forms, meanings, strict=True)]
     want = compiled_loops.run_native(meanings, tables, Profile("hopper").term)
     loaded = ptxspec.load(module(kernels))
     for own, meaning, data, expected in zip(kernels, meanings, map(cells_of, kernels, tables), want, strict=True):
@@ -140,11 +141,11 @@ ORACLES: dict[str, Callable[..., list[int]]] = {
 def test_answers_are_compared_with_old_and_new_values(mnemonic: str) -> None:
     """Answers by plain integers are the definition's, and one that is wrong, in any column, is found."""
     own = form(mnemonic)
-    table = function_cases.table_of(own, own.meaning())
+    table = operand_rows.table_of(own, own.meaning())
     right = np.array([ORACLES[mnemonic](*row) for row in table], dtype=np.uint64)
     facts = {"profile": "hopper"}
     count, differences = FUNCTIONS.compare([own], stored_answers.Answers(facts, {str(own): right}))
-    assert count == function_cases.ROWS == len(table) and not differences
+    assert count == operand_rows.ROWS == len(table) and not differences
     for column in range(right.shape[1]):
         wrong = right.copy()
         wrong[11, column] ^= np.uint64(1)
@@ -156,7 +157,7 @@ def test_rows_bring_about_what_matters() -> None:
     """Among the rows of cas some swap, and of inc and dec some begin again."""
     for mnemonic, least in (("atom.cas.b32", 4), ("atom.inc.u32", 50), ("atom.dec.u32", 50)):
         own = form(mnemonic)
-        table = function_cases.table_of(own, own.meaning())
+        table = operand_rows.table_of(own, own.meaning())
         if "cas" in mnemonic:
             found = sum(b == old for b, _, old in table)
         else:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.kernels import cases
-from ptxspec_workshop.generate import cluster_cases
+from ptxspec_workshop.generate import cases, cluster_cases
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import CLUSTERS
 

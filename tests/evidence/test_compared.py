@@ -15,8 +15,7 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence import ledger, precomputed
-from ptxspec.evidence.compare import compiled_loops
+from ptxspec.evidence import compiled_loops, ledger, precomputed
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare import checksums
 from ptxspec_workshop.generate import multifunction_operands

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare.compiled_loops import compile_loops
+from ptxspec.evidence.compiled_loops import compile_loops
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.record.stored_answers import H200
 

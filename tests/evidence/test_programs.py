@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxspec.evidence.kernels import cases
+from ptxspec.evidence import choices
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
 from ptxspec.machine.module import Module
 from ptxspec_workshop.compare import program_runs
+from ptxspec_workshop.generate import cases
 from ptxspec_workshop.generate.fuzzing import layout, random_statements, reduction
 from ptxspec_workshop.record import program_answers
 
@@ -56,7 +57,7 @@ def test_all_programs_give_what_the_machine_gave(start: int) -> None:
 
 def test_the_record_is_of_more_than_a_thousand() -> None:
     assert ANSWERS is not None
-    assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == cases.PROFILE
+    assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == choices.PROFILE
     assert len(ANSWERS.digests) == ANSWERS.facts["programs"] and len(agreeing()) >= 1000
     assert ANSWERS.facts["engines differing"] == [] and ANSWERS.facts["under both engines"] >= 300
     assert len({text for text, _ in ANSWERS.digests.values()}) == len(ANSWERS.digests)
@@ -83,7 +84,7 @@ def test_where_the_machine_differs_we_stay_as_we_are(name: str, engine: str) -> 
     module = Module(check(case["text"]))
     out = np.full((layout.THREADS, layout.CELLS), cases.FILL, np.uint64)
     arguments = [layout.inputs(case["seed"]), out]
-    module.launch(module.kernels[0], 1, layout.THREADS, arguments, profile=cases.PROFILE, engine=engine)
+    module.launch(module.kernels[0], 1, layout.THREADS, arguments, profile=choices.PROFILE, engine=engine)
     assert case["values"]
     for value in case["values"]:
         got = int(out[value["thread"], layout.CELL_NAMES.index(value["cell"])])

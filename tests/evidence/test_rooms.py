@@ -13,7 +13,7 @@ from ptxspec import evidence
 
 EVIDENCE, WORKSHOP = Path(evidence.__file__).parent, Path(ptxspec_workshop.__file__).parent
 #: what other files of ptxspec's evidence stand on, and the folders of the workshop that generate, ask and judge
-ROOMS = ("location", "kernels", "assembler", "compare")
+ROOMS = ("location", "kernels", "assembler", "choices", "compiled_loops")
 FOLDERS = ("generate", "compare", "record", "ledger", "disputes", "mutation", "fuzz")
 FILES = {
     ".".join(path.relative_to(EVIDENCE.parents[1]).with_suffix("").parts).removesuffix(".__init__"): path

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare import interpretations
-from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels import operand_rows
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
 )
 from ptxspec.language.forms import SPREAD, Form, registry, spread
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.native import Emitter
+from ptxspec_workshop.compare import interpretations
 from ptxspec_workshop.record import gaps, stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
 
@@ -108,9 +108,9 @@ def test_variants_are_compared_and_a_wrong_one_is_found() -> None:
 
 def test_rows_of_a_variant_are_its_own() -> None:
     own = form("vadd4.u32.u32.u32.sat d, a, b, c;")
-    tables = [function_cases.table_of(v, v.meaning()) for v in own.variants]
-    assert len(tables[0]) == function_cases.ROWS and {len(t) for t in tables[1:]} == {function_cases.VARIANT_ROWS}
-    assert tables[1] != tables[2] and tables[1] == function_cases.table_of(own.variants[1], own.variants[1].meaning())
+    tables = [operand_rows.table_of(v, v.meaning()) for v in own.variants]
+    assert len(tables[0]) == operand_rows.ROWS and {len(t) for t in tables[1:]} == {operand_rows.VARIANT_ROWS}
+    assert tables[1] != tables[2] and tables[1] == operand_rows.table_of(own.variants[1], own.variants[1].meaning())
 
 
 def test_a_form_is_answered_when_all_its_variants_are() -> None:
@@ -136,7 +136,7 @@ def test_merging_at_the_upper_half_deviates() -> None:
     answers = FUNCTIONS.read()
     assert answers is not None
     given = answers.values[str(own)]
-    table = function_cases.table_of(own, own.meaning())
+    table = operand_rows.table_of(own, own.meaning())
     byte = {s: 8 * int(s[1]) for s in (own.marks["asel"], own.marks["bsel"])}
     a, b = own.marks["asel"], own.marks["bsel"]
     sums = [(x >> byte[a] & 0xFF) + (y >> byte[b] & 0xFF) for x, y, _ in table]

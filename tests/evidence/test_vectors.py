@@ -12,7 +12,7 @@ import pytest
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels import operand_rows, signatures
 from ptxspec.evidence.vector_contents import opcodes
 from ptxspec.language.forms import registry
 from ptxspec_workshop.record import stored_answers
@@ -25,9 +25,9 @@ ANSWERS = FUNCTIONS.read()
 def test_every_answer_is_of_a_form_that_is_compared() -> None:
     """None is left over, as it would be if a page lost a form, or if a form became one that is not compared."""
     assert ANSWERS is not None
-    assert set(ANSWERS.values) <= {str(v) for f in ptxspec.forms() if function_cases.comparable(f) for v in f.variants}
+    assert set(ANSWERS.values) <= {str(v) for f in ptxspec.forms() if signatures.comparable(f) for v in f.variants}
     plain = {str(f) for f in ptxspec.forms()}
-    rows = {n: function_cases.ROWS if n in plain else function_cases.VARIANT_ROWS for n in ANSWERS.values}
+    rows = {n: operand_rows.ROWS if n in plain else operand_rows.VARIANT_ROWS for n in ANSWERS.values}
     assert all(len(v) == rows[n] for n, v in ANSWERS.values.items())
     assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == "hopper"
 
@@ -93,7 +93,7 @@ def test_a_wrong_answer_is_found() -> None:
     wrong: dict[str, Any] = {name: ANSWERS.values[name].copy()}
     wrong[name][7] ^= 1
     count, differences = FUNCTIONS.compare(ptxspec.forms("bfe"), stored_answers.Answers(ANSWERS.facts, wrong))
-    assert count == function_cases.ROWS and len(differences) == 1 and differences[0].form == name
+    assert count == operand_rows.ROWS and len(differences) == 1 and differences[0].form == name
 
 
 def test_answers_that_were_changed_are_refused(tmp_path: Path) -> None:
@@ -117,4 +117,4 @@ def test_answers_that_were_changed_are_refused(tmp_path: Path) -> None:
 def test_which_opcodes_have_vectors() -> None:
     """As all forms say; the effect of one form of a definition is taken for that of all."""
     every = registry().opcodes.items()
-    assert opcodes() == [o for o, own in sorted(every) if any(map(function_cases.comparable, own.forms))]
+    assert opcodes() == [o for o, own in sorted(every) if any(map(signatures.comparable, own.forms))]

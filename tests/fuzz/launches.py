@@ -17,7 +17,7 @@ import ptxspec
 from ptxspec.literate.finder import install
 from ptxspec.machine.native import code
 from ptxspec_workshop.generate.fuzzing import layout, random_module, statement_kinds
-from ptxspec_workshop.generate.fuzzing.surroundings import Shape, Surroundings
+from ptxspec_workshop.generate.fuzzing.surroundings import ModuleImage, Surroundings
 
 install()
 SCHEDULE: Any = importlib.import_module("ptxspec.spec.machine.schedule")
@@ -77,7 +77,7 @@ def _launch(source: random.Random, module: Surroundings) -> Launch:
     return Launch(grid, block, cluster, dynamic, mode, limit, rows, source.randbytes(64), schedule)
 
 
-def image(shape: Shape, seed: int) -> Any:
+def image(shape: ModuleImage, seed: int) -> Any:
     """The image that stands for a name."""
     rng = np.random.default_rng(seed)
     axes = {"1d": (7,), "2d": (5, 6), "3d": (3, 4, 5), "a1d": (3, 7), "a2d": (2, 4, 5), "cube": (6, 4, 4)}[

@@ -26,7 +26,7 @@ from questions import choosing, pair
 from touching import Memory, touching
 
 import ptxspec
-from ptxspec.evidence.compare.compiled_loops import column, compile_loops
+from ptxspec.evidence.compiled_loops import column, compile_loops
 from ptxspec.query.allowed import allowed
 from ptxspec.query.evaluate import cut
 from ptxspec.query.paths.options import options

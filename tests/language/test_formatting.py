@@ -6,13 +6,13 @@ import random
 import re
 
 import pytest
+from printing import placeless
 from test_mutations import RICH
 
 import ptxspec
 from ptxspec.language.formatting import changes, formatted
 from ptxspec.language.parser import parse
 from ptxspec.language.syntax import syntax
-from ptxspec.language.tree import placeless
 from ptxspec_workshop.generate.fuzzing import random_program
 
 #: what may stand between two words, or instead of blanks there

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from printing import placeless, text_of
 
 import ptxspec
 from ptxspec.evidence import assembler as tools
-from ptxspec.language import formatting, printer
+from ptxspec.language import formatting
 from ptxspec.language.parser import parse
-from ptxspec.language.tree import placeless
 
 #: what only sm_90 has, and what was there before
 NEW, OLD = "barrier.cluster.arrive;", "mov.u32 r1, %clock;"
@@ -129,7 +129,7 @@ def test_a_text_is_printed_and_laid_out_as_it_was() -> None:
     tree = parse(text)
     assert [t.names for t in tree.targets] == [("sm_80",), ("sm_80", "debug")]
     assert [t.names for t in tree.further_targets] == [("sm_90", "texmode_unified")]
-    printed = printer.text_of(tree)
+    printed = text_of(tree)
     assert placeless(parse(printed)) == placeless(tree)
     assert "        .target sm_90, texmode_unified\n        barrier.cluster.arrive;\n" in printed
     laid_out = formatting.formatted(text)

@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from printing import operand, placeless, text_of
 from test_mutations import EXAMPLES, RICH, mutant
 from verdicts import HEADER, body
 
 import ptxspec
 from ptxspec.language.formatting import formatted
 from ptxspec.language.parser import parse
-from ptxspec.language.printer import operand, text_of
 from ptxspec.language.syntax import syntax
-from ptxspec.language.tree import Address, Float, Name, Number, placeless
+from ptxspec.language.tree import Address, Float, Name, Number
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 

@@ -13,7 +13,7 @@ import pytest
 from launching import kernel
 
 import ptxspec
-from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.compiled_loops import run_native
 from ptxspec.language.forms import forms
 from ptxspec.terms.native import CodeSource, Library, _in_environment
 

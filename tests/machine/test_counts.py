@@ -12,6 +12,9 @@ from launching import kernel
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
+from ptxspec.machine import call_graph
+from ptxspec.machine.events import EventKind, ObservedEvents
+from ptxspec.machine.flow import FlowGraph
 
 EXAMPLES = [DOCUMENTS / "docs" / "examples" / name for name in ("saxpy", "matmul", "mandelbrot", "hash")]
 #: bodies with instructions of each kind that counts in a way of its own
@@ -27,7 +30,7 @@ BODIES = {
     "st.u32 [%rd5], %r1; ld.u32 %r4, [%rd5]; atom.add.u32 %r5, [%rd5], 1;",
     "vectors": "ld.global.v2.u16 {%h1, %h2}, [%rd1]; .local .align 16 .b8 l[16]; st.local.v4.u32 [l], {%r1, %r1, %r1, %r1};",
     "a collective and its accesses": ".shared .align 128 .b8 s[1024]; mov.u32 %r4, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4];",
-    "copies": ".shared .align 16 .b8 s[1024]; mov.u32 %r4, s; mad.lo.u32 %r4, %r1, 16, %r4; and.b64 %rd6, %rd0, -16;"
+    "copies": ".shared .align 16 .b8 s[2048]; mov.u32 %r4, s; mad.lo.u32 %r4, %r1, 16, %r4; and.b64 %rd6, %rd0, -16;"
     "cp.async.ca.shared.global [%r4], [%rd6], 16, 8; cp.async.wait_all;",
     "barriers and images of lanes": "bar.sync 0; shfl.sync.idx.b32 %r4, %r1, 0, 31, -1; vote.sync.ballot.b32 %r5, %p0, -1;",
 }
@@ -45,6 +48,29 @@ def test_both_engines_count_the_same(name: str) -> None:
     text = kernel(BODIES[name])
     exact, native = (counted(text, [np.zeros(64, np.uint32)], engine) for engine in ("exact", "native"))
     assert exact == native and exact.counts.instructions
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_turns_of_warps_count_the_same_as_turns_of_threads(name: str) -> None:
+    """Warps of which the last has 8 threads, but for collectives that all lanes execute; and lanes that part."""
+    block = 64 if ".aligned" in BODIES[name] else 72
+    text = kernel(BODIES[name] + "setp.gt.u32 %p2, %r1, 40; @%p2 bra OUT; ld.global.u32 %r4, [%rd1]; OUT: ret;")
+    found = [
+        counted(text, [np.zeros(128, np.uint32)], engine, block=block, schedule=schedule).counts
+        for engine in ("exact", "native")
+        for schedule in ("round-robin", "warps")
+    ]
+    assert found[0].instructions and all(counts == found[0] for counts in found)
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_counts_do_not_change_whose_turn_it_is(folder: Path) -> None:
+    """A launch that counts has turns of warps where one that does not has them."""
+    reference = runpy.run_path(str(folder / "reference.py"))
+    code = call_graph.linked(ptxspec.load(reference["PTX"].read_text()).checked, reference["KERNEL"])
+    plain, counting = (FlowGraph(code, observed=ObservedEvents(counts), alone=False) for counts in (False, True))
+    assert plain.by_warps == counting.by_warps
+    assert not FlowGraph(code, observed=ObservedEvents(False, frozenset([EventKind.READ])), alone=False).by_warps
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)

@@ -11,7 +11,7 @@ import pytest
 
 import ptxspec
 from ptxspec.base import places
-from ptxspec.evidence.kernels.function_cases import table_of
+from ptxspec.evidence.kernels.operand_rows import table_of
 from ptxspec.language.forms import Registry, registry
 from ptxspec.literate import finder
 from ptxspec.pages.register import entries

@@ -11,10 +11,10 @@ import pytest
 
 import ptxspec
 from ptxspec.base.options import Engine
-from ptxspec.evidence.kernels.cases import FILL, module_of, named
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
 from ptxspec_workshop.compare.kernel_runs import CachedMachine, launched, load
 from ptxspec_workshop.generate import aimed_matrix_cases, matrix_cases
+from ptxspec_workshop.generate.cases import FILL, module_of, named
 from ptxspec_workshop.record.families import AIMED_MATRICES, MATRICES
 
 ANSWERS = MATRICES.read()

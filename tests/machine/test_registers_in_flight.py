@@ -456,7 +456,7 @@ def test_what_registers_hold_where_a_thread_ends(documents: Path) -> None:
     check(
         documents,
         """
-from ptxspec.machine.leaving import left
+from ptxspec_workshop.programs.leaving import left
 source = '''.version 9.0 .target sm_90 .address_size 64
 .global .b32 data[2] = {5, 6};
 .visible .entry k() { .reg .b32 a, b, c; bring.global.v2.b32 {a, b}, [data]; cp.async.wait_all; add.u32 b, b, 1; mov.b32 c, 3; ret; }'''

@@ -25,7 +25,7 @@ from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import CodeSource, Library
-from ptxspec.terms.steps import Claim, Step, taken
+from ptxspec.terms.steps import Step, StepClaim, taken
 from ptxspec.terms.vocabulary import TRUE
 
 CLAIMS = [claim for claim in load_all() if claim not in of_proofs()]  # those are for tests/proofs
@@ -33,8 +33,8 @@ MODULES = [importlib.import_module(name) for name, _ in pages("ptxspec.spec.mach
 STEPS = sorted({s for m in MODULES for s in vars(m).values() if isinstance(s, Step)}, key=lambda s: (s.path, s.line))
 
 
-def name(one: Claim | Step) -> str:
-    return one.sentence if isinstance(one, Claim) else f"{one.path.rpartition('/')[2]}:{one.__name__}"
+def name(one: StepClaim | Step) -> str:
+    return one.sentence if isinstance(one, StepClaim) else f"{one.path.rpartition('/')[2]}:{one.__name__}"
 
 
 def test_there_are_as_many_as_promised() -> None:
@@ -44,12 +44,12 @@ def test_there_are_as_many_as_promised() -> None:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=name)
-def test_a_claim_is_decided_as_stated(claim: Claim) -> None:
+def test_a_claim_is_decided_as_stated(claim: StepClaim) -> None:
     assert check(claim).status == ("proved" if claim.holds else "refuted")
 
 
 @pytest.mark.parametrize("claim", [c for c in CLAIMS if c.holds], ids=name)
-def test_a_claim_is_about_something(claim: Claim) -> None:
+def test_a_claim_is_about_something(claim: StepClaim) -> None:
     """There are states in which the steps of a claim break no rule and its condition holds."""
     requirements, said = taken(claim.function, *(port.variables() for port in claim.inputs))
     premise = said.args[0].args[0] if said.op == "any" and said.args[0].op == "not" else TRUE

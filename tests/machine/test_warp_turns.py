@@ -169,6 +169,18 @@ def test_whole_warps_meet_within_a_turn(name: str) -> None:
         np.testing.assert_array_equal(after, alone[0])
 
 
+@pytest.mark.parametrize("name", [*BODIES, *OF_WHOLE_WARPS])
+def test_counts_are_those_of_threads_alone(name: str) -> None:
+    """How often a thread came to an instruction, how often its guard held, and what it moved: whoever has a turn with whom."""
+    body, block = (BODIES | OF_WHOLE_WARPS)[name], (8, 4) if name in OF_WHOLE_WARPS else (16, 6)
+    module = ptxspec.load(in_rows(body))
+    alone, together = (
+        module.launch("k", 3, block, [data(3 * whole(block))], counts=True, schedule=schedule)
+        for schedule in ("round-robin", "warps")
+    )
+    assert alone.counts == together.counts and alone.counts.read
+
+
 def test_several_host_threads_and_a_seed() -> None:
     for how in ({"seed": 5}, {"workers": 2, "engine": "native"}):
         results = []

@@ -161,6 +161,9 @@ def orders(text: str) -> tuple[str, int]:
     witness: ptxspec.LitmusWitness | None = verdict.witness
     operations: tuple[ptxspec.LitmusOperation, ...] = () if witness is None else witness.operations
     broken: tuple[ptxspec.BrokenAxiom, ...] = verdict.reasons
+    liveness: ptxspec.LivenessVerdict | None = verdict.liveness
+    if liveness is not None and liveness.witness is not None:
+        operations += liveness.witness.operations
     return status, len(operations) + len(broken)
 
 

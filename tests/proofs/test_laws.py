@@ -14,14 +14,14 @@ from ptxspec.spec.textures import addressing
 from ptxspec.query import laws
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool
-from ptxspec.terms.steps import Claim, taken
+from ptxspec.terms.steps import StepClaim, taken
 from ptxspec.terms.vocabulary import TRUE
 
 LAWS = laws.of_proofs()
 BY_SENTENCE = {law.sentence: law for law in LAWS}
 
 
-def name(law: Claim) -> str:
+def name(law: StepClaim) -> str:
     return f"{Path(law.path).stem}: {law.sentence}"
 
 
@@ -32,12 +32,12 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("law", LAWS, ids=name)
-def test_a_law_is_decided_as_stated(law: Claim) -> None:
+def test_a_law_is_decided_as_stated(law: StepClaim) -> None:
     assert laws.check(law).status == laws.expected(law)
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.holds], ids=name)
-def test_a_law_is_about_something(law: Claim) -> None:
+def test_a_law_is_about_something(law: StepClaim) -> None:
     """Where a law has a condition there are operands that meet it."""
     _, said = taken(law.function, *(port.variables() for port in law.inputs))
     premise = said.args[0].args[0] if said.op == "any" and said.args[0].op == "not" else TRUE

@@ -30,7 +30,7 @@ from ptxspec.pages.register import Entry, UnknownFreedom, entries
 from ptxspec.query import identities, laws
 from ptxspec.query.laws import ClaimVerdict, load_all
 from ptxspec.terms import TYPES
-from ptxspec.terms.steps import Claim
+from ptxspec.terms.steps import StepClaim
 from ptxspec_workshop import site
 from ptxspec_workshop.site import (
     contents,
@@ -236,7 +236,7 @@ def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest
     values = {"full": True, "lanes": 1024, "none": 0}
     kept = {"date": "2026-11-26", "verdicts": {precomputed.key_of_law(false): {"status": "refuted", "values": values}}}
     monkeypatch.setattr(precomputed, "_read", lambda: kept)
-    asked: list[Claim] = []
+    asked: list[StepClaim] = []
     monkeypatch.setattr(
         invariant_tables, "check", lambda claim: asked.append(claim) or ClaimVerdict("unknown", {}, 0.0)
     )

@@ -21,9 +21,9 @@ from browser import ROOT, chromium
 from docutils import nodes
 
 import ptxspec
-from ptxspec.machine.leaving import shape
 from ptxspec_workshop.programs import alone, examples
 from ptxspec_workshop.programs.images import images_of
+from ptxspec_workshop.programs.leaving import shape
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.trying import answers, archive, box, npm
 from ptxspec_workshop.site.trying import programs as boxes

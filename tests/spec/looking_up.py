@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.compare.compiled_loops import compile_loops
+from ptxspec.evidence.compiled_loops import compile_loops
 from ptxspec.terms import TYPES, Int, low_bits
 from ptxspec.terms.core import variable
 from ptxspec.terms.definitions import Input, Meaning, Result

@@ -15,15 +15,15 @@ import pytest
 from approximations import OPCODES, approximate_forms
 
 import ptxspec
-from ptxspec.evidence import ledger
-from ptxspec.evidence.compare import choices, interpretations
-from ptxspec.evidence.kernels import function_cases, signatures
+from ptxspec.evidence import choices, ledger
+from ptxspec.evidence.kernels import operand_rows, signatures
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
+from ptxspec_workshop.compare import interpretations
 from ptxspec_workshop.ledger import computing
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
@@ -451,7 +451,7 @@ def test_answers_without_a_choice_are_held_against_the_bound(monkeypatch: pytest
 
     monkeypatch.delitem(CHOICES["hopper"], "approximate-rcp", raising=False)
     form = next(f for f in APPROXIMATE if f.mnemonic == "rcp.approx.f32")
-    table = function_cases.table_of(form, form.meaning())
+    table = operand_rows.table_of(form, form.meaning())
     right = [
         0x7FFFFFFF if math.isnan(value(a)) else ptxspec.evaluate(str(form), profile="portable", a=a)["d"]
         for (a,) in table

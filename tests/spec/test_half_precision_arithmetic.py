@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.compiled_loops import run_native
 from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.language.forms import Form

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.compiled_loops import run_native
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.terms.types import TYPES
 

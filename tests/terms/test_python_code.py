@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import ptxspec
-from ptxspec.evidence.compare.interpretations import compare
 from ptxspec.terms import python_code
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.exact import NoChoice, evaluate, refuse
 from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import lookup, low_bits, quotient, remainder, root, select, sign_extend, unspecified
+from ptxspec_workshop.compare.interpretations import compare
 
 A, B, P = variable("a", 8), variable("b", 8), truth_variable("p")
 

@@ -26,6 +26,8 @@ Relation = Literal["equal", "refines"]
 Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
 #: what a litmus test's outcome is, and how that is decided
 LitmusStatus = Literal["allowed", "forbidden", "undefined", "unknown"]
+#: whether a thread of a litmus test may spin forever
+LivenessStatus = Literal["live", "spins", "unknown"]
 LitmusMethod = Literal["enumeration", "solver"]
 #: the solver: z3, Bitwuzla, or "portfolio", both in parallel
 Solver = Literal["z3", "bitwuzla", "portfolio"]

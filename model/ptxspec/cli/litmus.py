@@ -113,6 +113,8 @@ def _show(verdict: Any) -> None:
     )
     if verdict.witness is not None:
         _show_witness(verdict.witness)
+    if verdict.liveness is not None:
+        _show_liveness(verdict.liveness)
     for reason in verdict.reasons:
         count = f"{reason.executions:,} execution{'s' if reason.executions > 1 else ''}"
         say(f"\n{reason.axiom} is broken by {count}, one of them because")
@@ -120,6 +122,18 @@ def _show(verdict: Any) -> None:
             say(f"  {step}")
     for note in verdict.notes:
         say(f"note: {note}", fg="yellow")
+
+
+def _show_liveness(liveness: Any) -> None:
+    turns = f"in {liveness.loops} turns of each loop"
+    if liveness.status == "live":
+        say(f"live: no thread spins forever, as far as that is seen {turns}")
+    elif liveness.status == "unknown":
+        say("whether a thread may spin forever was not decided in time", fg="yellow")
+    else:
+        who = " and ".join(liveness.threads)
+        say(f"{who} may spin forever: the last turn of the loop is repeated in", fg="red")
+        _show_witness(liveness.witness)
 
 
 def _show_witness(witness: Any) -> None:
@@ -131,7 +145,8 @@ def _show_witness(witness: Any) -> None:
         )
         values += [] if operation.writes is None else [f"writes {operation.writes}"]
         say(f"  {operation.name}  {operation.text:{width}}  {', '.join(values)}".rstrip())
-    say("in the end " + ", ".join(f"{name} = {value}" for name, value in witness.final.items()))
+    if witness.final:
+        say("in the end " + ", ".join(f"{name} = {value}" for name, value in witness.final.items()))
 
 
 def _draw(verdict: Any, svg: str) -> None:

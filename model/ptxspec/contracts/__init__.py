@@ -41,7 +41,16 @@ if TYPE_CHECKING:
     from ptxspec.spec.machine import memory as memory_rules
     from ptxspec.spec.machine import order as memory_order
     from ptxspec.spec.matrices import fragments, scales, tiles
-    from ptxspec.spec.memory_model import axioms, causality, coherence, operations, races, scopes, synchronization
+    from ptxspec.spec.memory_model import (
+        axioms,
+        causality,
+        coherence,
+        liveness,
+        operations,
+        races,
+        scopes,
+        synchronization,
+    )
     from ptxspec.spec.operands import type_checking
     from ptxspec.spec.special_registers import thread_coordinates
     from ptxspec.spec.state_spaces import banks, generic_addressing
@@ -114,6 +123,7 @@ PAGES = {
     "axioms": "memory_model.axioms",
     "causality": "memory_model.causality",
     "coherence": "memory_model.coherence",
+    "liveness": "memory_model.liveness",
     "operations": "memory_model.operations",
     "races": "memory_model.races",
     "scopes": "memory_model.scopes",

@@ -24,7 +24,7 @@ from ptxspec.literate import finder
 from ptxspec.literate.documents import fences
 from ptxspec.query import identities
 from ptxspec.query.identities import Identity
-from ptxspec.terms.steps import Claim
+from ptxspec.terms.steps import StepClaim
 
 FILE = FOLDER / "computed" / "evidence.json.xz"
 #: the columns of a form's row that were computed; the others are read off the form
@@ -115,7 +115,7 @@ def verdict(claim: Identity) -> dict[str, Any] | None:
     return _verdict(key(claim))
 
 
-def verdict_on_law(law: Claim) -> dict[str, Any] | None:
+def verdict_on_law(law: StepClaim) -> dict[str, Any] | None:
     """Likewise the verdict on a law."""
     return _verdict(key_of_law(law))
 
@@ -137,7 +137,7 @@ def key(claim: Identity) -> str:
     return digest(frozenset(o for o in claim.opcodes if o in known), repr((stated, profile)))
 
 
-def key_of_law(law: Claim) -> str:
+def key_of_law(law: StepClaim) -> str:
     """A law is a function of its page, and calls those that the page has or imports."""
     return _of_pages([law.function.__module__], repr((law.sentence, law.holds, law.function.__qualname__)))
 

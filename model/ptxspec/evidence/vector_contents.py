@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.evidence.compare.compiled_loops import number_at, run_native
-from ptxspec.evidence.kernels.function_cases import comparable, modifiers_of
-from ptxspec.evidence.kernels.signatures import inputs_of, results_of
+from ptxspec.evidence.compiled_loops import number_at, run_native
+from ptxspec.evidence.kernels.signatures import comparable, inputs_of, modifiers_of, results_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.language.module_context import features, target_number
 from ptxspec.terms import exact
@@ -173,7 +172,7 @@ def digits(value: int, type: Type) -> str:
     return f"{int(value):#0{2 + max(1, -(-type.width // 4))}x}"
 
 
-class Cell:
+class ExpectedResult:
     """A result of a form, written out as a Python function of the operands: what `expected` has for each row."""
 
     def __init__(self, type: Type, term: Any, names: Sequence[str], profile: Profile):
@@ -218,7 +217,7 @@ def expected(cases: Sequence[tuple[Meaning, Sequence[tuple[int, ...]]]], profile
             tables.append([list(row) for row in zip(*texts, strict=True)])
             continue
         names = [name for name, _ in inputs_of(meaning)]
-        cells = [Cell(t, term, names, profile) for t, term in results]
+        cells = [ExpectedResult(t, term, names, profile) for t, term in results]
         predicates = [i for i, (_, type) in enumerate(inputs_of(meaning)) if type.kind == "pred"]
         rows = [[bool(v) if i in predicates else v for i, v in enumerate(row)] for row in table]
         tables.append([[cell.text(row) for cell in cells] for row in rows])

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.base.parallel import on_all_cores
-from ptxspec.evidence.kernels.function_cases import table_of
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.evidence.kernels.instruction_modules import (
     alone,
 )
+from ptxspec.evidence.kernels.operand_rows import table_of
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.evidence.vector_contents import (
     README,

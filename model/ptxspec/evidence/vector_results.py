@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.base.parallel import on_all_cores
-from ptxspec.evidence.kernels.function_cases import table_of
+from ptxspec.evidence.kernels.operand_rows import table_of
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.evidence.vector_contents import Header, dated, digits, expected, values_of, wanted, written_forms
 from ptxspec.evidence.vector_folder import FORMAT, MANIFEST

@@ -1,12 +1,7 @@
 """The pages that complaints point at."""
 
-MEMORY = "spec/machine/memory.md"
 FUNCTIONS = "spec/functions/index.md"
 CONTROL = "spec/instructions/control/index.md"
 VARIABLES = "spec/variables/index.md"
 DIRECTIVES = "spec/directives/index.md"
-ATTRIBUTES = "spec/variables/attributes.md"
-BANKS = "spec/state-spaces/banks.md"
-STATE_SPACES = "spec/state-spaces/index.md"
-TYPES = "spec/types/index.md"
 GAPS = "spec/gaps.md"

@@ -13,10 +13,12 @@ from ptxspec.base.records import NamedTuple
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.outline import NAMES, NUMBERS, RunKind, WordRun, function_parts, mnemonic_at, runs
 from ptxspec.language.parser import Reading
-from ptxspec.language.printer import INDENT, WIDTH
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Split
 
+#: where longer lists are broken
+WIDTH = 100
+INDENT = "    "
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\#[^\n]*", re.S)
 _OPERATORS = frozenset(("+ - * / % & | ^ ~ ! << >> < > <= >= == != && || ? :").split())
 

@@ -80,8 +80,8 @@ class KnownInstructions(dict[int, Kind]):
             given = self.guards[guard] if guard in self.guards else self._learn_guard(guard)
         except KeyError:
             return None
-        found: Op = _new(Op, (plan, (*map(self.unique.__getitem__, identities),), given, position, None, (), ""))
-        return found
+        op: Op = _new(Op, (plan, (*map(self.unique.__getitem__, identities),), given, position, None, (), ""))
+        return op
 
     def declared(self) -> None:
         """Something is declared in the scope."""

@@ -60,7 +60,7 @@ class Runs:
         starts: list[int] = []
         runs: dict[int, list[Instruction | Label]] = {}
         parts = _Parts(self)
-        operands, guards = _Known(parts, "operand"), _Known(parts, "guard")
+        operands, guards = _KnownTexts(parts, "operand"), _KnownTexts(parts, "guard")
         if len(self._shapes) > _MOST_SHAPES:
             self._shapes.clear()
         at = 0
@@ -84,7 +84,9 @@ class Runs:
             classes[i] = RUN
         return Split(words, classes, starts, [], runs).ended(len(text))
 
-    def _run(self, text: str, at: int, operands_of: _Known, guards: _Known) -> tuple[list[Instruction | Label], int]:
+    def _run(
+        self, text: str, at: int, operands_of: _KnownTexts, guards: _KnownTexts
+    ) -> tuple[list[Instruction | Label], int]:
         """The instructions and labels that follow from an offset on, and where they end."""
         run: list[Instruction | Label] = []
         operand, shapes, parts = operands_of.__getitem__, self._shapes, operands_of.parts
@@ -120,12 +122,12 @@ class Runs:
         self._has_labels = True
         return Label(name, position)
 
-    def _shape(self, key: tuple[str, int, bool], found: Instruction, match: re.Match[str], parts: _Parts) -> str:
+    def _shape(self, key: tuple[str, int, bool], instruction: Instruction, match: re.Match[str], parts: _Parts) -> str:
         """The opcode of instructions of a shape, if the parser reads the first of them so."""
         if key not in self._shapes:
             first = match.start(1 if key[2] else 2)
             read = parts.read("statement", match.string[first : match.end()])
-            is_so = isinstance(read, Instruction) and read == found._replace(position=read.position)
+            is_so = isinstance(read, Instruction) and read == instruction._replace(position=read.position)
             self._shapes[key] = key[0] if is_so and parts.split.words[read.position] == key[0] else None
         mnemonic = self._shapes[key]
         if mnemonic is None:
@@ -191,7 +193,7 @@ def _unfit(*_: object) -> Any:
     raise Unfit
 
 
-class _Known(dict[str, Any]):
+class _KnownTexts(dict[str, Any]):
     """What a rule of the grammar makes of texts."""
 
     def __init__(self, parts: _Parts, rule: str):

@@ -57,11 +57,11 @@ class Names:
                 return None
             return vector[0][place], vector[1]
         if register is None and self.ranges:
-            one = one_of_several(name)
-            entry = self.ranges.get(one[0]) if one is not None else None
-            if one is None or entry is None or one[1] >= entry[0]:
+            member = one_of_several(name)
+            entry = self.ranges.get(member[0]) if member is not None else None
+            if member is None or entry is None or member[1] >= entry[0]:
                 return None
-            name, register = one[2], entry[1]
+            name, register = member[2], entry[1]
         return None if register is None else (name + self.ending, register)
 
     def own_vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:

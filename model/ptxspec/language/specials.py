@@ -8,11 +8,6 @@ from ptxspec.language.forms import registry
 from ptxspec.terms.types import Type
 
 
-def special_register(name: str) -> Type | None:
-    """The type of a special register (with its component), or None if the pages define none of that name."""
-    return special_registers().get(name)
-
-
 def special_origin(name: str) -> Any:
     """What the pages say of a special register, given with its component."""
     from ptxspec.terms.registries import SPECIAL_REGISTERS

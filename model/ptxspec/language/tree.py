@@ -337,24 +337,3 @@ def type_of(item: Any) -> type:
     """The class of an item. (Calling type() would let a type checker narrow to one class, where many are meant.)"""
     kind: type = item.__class__
     return kind
-
-
-def placeless(item: Any) -> Any:
-    """A part of a tree with all positions zero: what is the same in two texts that say the same."""
-    if isinstance(item, Spelled):
-        return int(item)
-    if hasattr(item, "_fields"):
-        fields: dict[str, Any] = {}
-        for name, value in zip(item._fields, item, strict=True):
-            if name == "end" or (name.endswith("position") and value is not None):
-                fields[name] = 0
-            elif name == "name_positions":
-                fields[name] = (0,) * len(value)
-            elif name == "uses":
-                fields[name] = tuple(sorted((what, 0) for what, _ in value))
-            else:
-                fields[name] = placeless(value)
-        return item._replace(**fields)
-    if isinstance(item, tuple | list):
-        return item.__class__(map(placeless, item))
-    return item

@@ -6,15 +6,18 @@ they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from threading import Lock
 from typing import NamedTuple, assert_never
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.language.checked import Checked, unbanked
+from ptxspec.language.checked import Checked, Op, unbanked
+from ptxspec.language.diagnostics import Source
 from ptxspec.machine.events import OF_IMAGES
+from ptxspec.machine.flow import FlowGraph
 from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import (
     Advance,
@@ -148,6 +151,21 @@ def counter_of(op: int, space: str) -> int:
     return op * len(names) + names.index(unbanked(space))
 
 
+def moves_always(program: KernelProgram, op: Op) -> bool:
+    """Whether an instruction of a kernel with turns of warps moves its bytes in one state space whenever a thread comes to it:
+    engines need not count them."""
+    effect = op.plan.meaning.effect
+    if not program.flow.by_warps or op.guard is not None or not isinstance(effect, Load | Store):
+        return False
+    return (
+        effect.holds is None and contracts.access.unnumbered(op.space or effect.space) in contracts.state_spaces.SPACES
+    )
+
+
+#: of a kernel, the lines of its instructions
+_LINES: WeakKeyDictionary[FlowGraph, dict[int, tuple[int, str]]] = WeakKeyDictionary()
+
+
 class CountCollector:
     """The counts of one launch, of which each worker counts a part."""
 
@@ -169,27 +187,43 @@ class CountCollector:
             if block.finishes is None:
                 reached[block.start : block.end] = [entries] * (block.end - block.start)
         by_position: dict[int, Count] = {}
-        source = checked.source
         bodies = {function.position for function in checked.tree.functions}
+        lines = self._lines(checked.source, bodies)
+        names = contracts.state_spaces.addressable()
+        moved = self.total.moved.reshape(len(code), len(names)).tolist()
         for index, op in enumerate(code):
             if op.position in bodies or index in added:  # the end of a body stands nowhere, nor what checks add
                 continue
             active = reached[index] if op.guard is None else int(self.total.active[index])
-            read, written = self._moved(index)
+            counted = {space: count for space, count in zip(names, moved[index], strict=True) if count}
+            read, written = self._moved(index, reached[index], counted)
             if op.position in by_position:
                 before = by_position[op.position]
                 read, written = _sum((before.read, read)), _sum((before.written, written))
                 by_position[op.position] = before._replace(read=read, written=written)
                 continue
-            line = source.place(op.position)[1]
-            by_position[op.position] = Count(line, describe(op, source.text), reached[index], active, read, written)
+            line, text = lines[op.position]
+            by_position[op.position] = Count(line, text, reached[index], active, read, written)
         return Counts(tuple(by_position[position] for position in sorted(by_position)))
 
-    def _moved(self, index: int) -> tuple[dict[str, int], dict[str, int]]:
-        """The bytes that an instruction of the kernel read and wrote."""
-        moved = {s: int(self.total.moved[counter_of(index, s)]) for s in contracts.state_spaces.addressable()}
-        moved = {space: count for space, count in moved.items() if count}
-        effect = self.program.kernel.code[index].plan.meaning.effect
+    def _lines(self, source: Source, bodies: Container[int]) -> dict[int, tuple[int, str]]:
+        """For each position of an instruction its line, and how it is written; found once for a kernel."""
+        kept = _LINES.get(self.program.flow)
+        if kept is None:
+            ops = {op.position: op for op in self.program.kernel.code if op.position not in bodies}
+            kept = {at: (source.place(at)[1], describe(op, source.text)) for at, op in ops.items()}
+            _LINES[self.program.flow] = kept
+        return kept
+
+    def _moved(self, index: int, reached: int, moved: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+        """The bytes that an instruction of the kernel read and wrote, to which threads came so often. `moved` are those that
+        engines have counted."""
+        op = self.program.kernel.code[index]
+        effect = op.plan.meaning.effect
+        if moves_always(self.program, op):
+            assert isinstance(effect, Load | Store)
+            bytes = reached * effect.bytes
+            moved = {contracts.access.unnumbered(op.space or effect.space): bytes} if bytes else {}
         match effect:
             case Load():
                 return moved, {}

@@ -123,7 +123,7 @@ class ObservedEvents(NamedTuple):
     @property
     def by_threads(self) -> bool:
         """Whether threads have to be watched one by one."""
-        return self.counts or bool(self.kinds - {EventKind.REPORT})
+        return bool(self.kinds - {EventKind.REPORT})
 
     @property
     def accesses(self) -> bool:

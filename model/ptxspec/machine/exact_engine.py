@@ -379,6 +379,8 @@ class ExactRun:
             number = min(at.values())
             block, lanes = self.blocks[number], [thread for thread in threads if at.get(thread) == number]
             self.before = m.steps + took - steps(0, block.start)
+            if self.counters is not None:
+                self.counters.entries[number] += len(lanes)
             if self.seen is not None:
                 for thread in lanes:
                     self.seen(m, thread, block, m.steps + took)

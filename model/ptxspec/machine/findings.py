@@ -77,9 +77,9 @@ class FindingCollector:
 
     def error(self) -> LaunchError:
         """What a launch ends with that has findings."""
-        found = self.findings()
+        results = self.findings()
         error = LaunchError(
-            found[0].kind, self._summary(found), found[0].where, page=found[0].page, other=found[0].other
+            results[0].kind, self._summary(results), results[0].where, page=results[0].page, other=results[0].other
         )
         return error
 

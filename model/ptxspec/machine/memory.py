@@ -34,7 +34,7 @@ _NO_BLOCKS = Blocks((), (), UndoLog())
 #: where no bytes are
 _NOTHING: Place = (np.zeros(0, np.uint8), 0)
 #: what lies behind a page of constants: all of their bits are initialized
-_EVERYTHING: Place = (np.full(PADDING, 0xFF, np.uint8), 0)
+_EVERYTHING: Place = (np.frombuffer(b"\xff" * PADDING, np.uint8), 0)
 
 
 def shadow_of_parameters(size: Any) -> Any:

@@ -35,14 +35,14 @@ def split_effects(kernel: Kernel) -> Kernel:
     starts = []
     for index, op in enumerate(kernel.code):
         starts.append(len(result.code))
-        result.code += _Parts(op, index, result.registers).ops if op.plan.meaning.more else [op]
+        result.code += _InstructionParts(op, index, result.registers).ops if op.plan.meaning.more else [op]
     starts.append(len(result.code))
     result.labels = {name: starts[at] for name, at in kernel.labels.items()}
     result.starts = {name: starts[at] for name, at in kernel.starts.items()}
     return result
 
 
-class _Parts:
+class _InstructionParts:
     """The parts of one instruction, which has this index. What they leave for one another is added to `registers`."""
 
     def __init__(self, op: Op, index: int, registers: dict[str, Type]):

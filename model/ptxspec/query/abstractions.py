@@ -19,7 +19,7 @@ from ptxspec.query.polynomials import Normal
 from ptxspec.query.questions import FIRST, Goal, Means
 from ptxspec.query.solvers import SolverAnswer, journal, solve
 from ptxspec.query.solvers.domains import demanded, domains
-from ptxspec.query.solvers.formula import Formula
+from ptxspec.query.solvers.formula import SolverFormula
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, constant, make_int, truth, truth_variable, variable
 from ptxspec.terms.exact import evaluate
@@ -64,8 +64,8 @@ def by_laws(claim: Bool, goal: Goal, what: str) -> bool:
     if normal is not FALSE:
         return False
     purpose = f"{what}, by the laws of sums, products and carries"
-    journal.note(journal.Query(what, Formula(goal.given & claim, goal.taken).text()))
-    journal.note(journal.Query(purpose, Formula(normal, goal.taken).text(), "unsat", LAWS))
+    journal.note(journal.Query(what, SolverFormula(goal.given & claim, goal.taken).text()))
+    journal.note(journal.Query(purpose, SolverFormula(normal, goal.taken).text(), "unsat", LAWS))
     return True
 
 

@@ -23,7 +23,7 @@ from ptxspec.literate import finder
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.steps import CLAIMS, Claim, implies, taken
+from ptxspec.terms.steps import CLAIMS, StepClaim, implies, taken
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE
 
@@ -42,7 +42,7 @@ STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spac
 
 
 @cache
-def load_all() -> tuple[Claim, ...]:
+def load_all() -> tuple[StepClaim, ...]:
     """Every claim of every page: about the machine, about matrices, and those under proofs/. Their order is that of the pages'
     names and lines, in whatever order pages were loaded: workers name claims by their numbers."""
     for package in STATED_IN:
@@ -51,12 +51,12 @@ def load_all() -> tuple[Claim, ...]:
     return tuple(sorted(CLAIMS, key=lambda claim: (claim.path, claim.line)))
 
 
-def of_proofs() -> tuple[Claim, ...]:
+def of_proofs() -> tuple[StepClaim, ...]:
     """The claims about functions that pages under proofs/ state, in their order."""
     return tuple(claim for claim in load_all() if Path(claim.path).parent.name == "proofs")
 
 
-def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
+def formula(claim: StepClaim) -> tuple[Bool, dict[str, Type]]:
     """(the claim, for steps that break no rule; the types of its variables)"""
     requirements, claimed = taken(claim.function, *(port.variables() for port in claim.inputs))
     allowed = reduce(and_, (requirement.condition for requirement in requirements), TRUE)
@@ -64,7 +64,7 @@ def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
     return implies(allowed, claimed), types
 
 
-def check(claim: Claim, timeout: float = 120.0) -> ClaimVerdict:
+def check(claim: StepClaim, timeout: float = 120.0) -> ClaimVerdict:
     """Ask the solver for states that break a claim. A refutation is replayed by the exact interpretation."""
     began = time.monotonic()
     claimed, types = formula(claim)
@@ -79,23 +79,23 @@ def check(claim: Claim, timeout: float = 120.0) -> ClaimVerdict:
 NAME = "laws.json"
 
 
-def expected(claim: Claim) -> str:
+def expected(claim: StepClaim) -> str:
     """The verdict that its page promises."""
     return "proved" if claim.holds else "refuted"
 
 
-def key(claim: Claim, definitions: str) -> str:
+def key(claim: StepClaim, definitions: str) -> str:
     """What a verdict depends on: the page that states the claim, and a digest of all `definitions`."""
     page = Path(claim.path).read_text("utf-8")
     return hashlib.sha256(repr((claim.sentence, claim.holds, page, definitions)).encode()).hexdigest()
 
 
-def kept(claim: Claim, definitions: str, store: Path | None = None) -> dict[str, Any] | None:
+def kept(claim: StepClaim, definitions: str, store: Path | None = None) -> dict[str, Any] | None:
     """The verdict that was reached before on the very same law and definitions, where one is stored."""
     return stored(store or storage.kept(NAME)).get(key(claim, definitions))
 
 
-def not_as_stated(claim: Claim, status: str) -> str | None:
+def not_as_stated(claim: StepClaim, status: str) -> str | None:
     """What is said of a law that has another verdict than its page promises; None if it has this one."""
     if status == expected(claim):
         return None
@@ -106,8 +106,8 @@ def update(
     definitions: str,
     store: str | Path | None = None,
     where: WorkerOptions = WorkerOptions(),
-    chosen: Callable[[Claim], bool] = lambda claim: True,
-) -> list[tuple[Claim, dict[str, Any]]]:
+    chosen: Callable[[StepClaim], bool] = lambda claim: True,
+) -> list[tuple[StepClaim, dict[str, Any]]]:
     """The verdicts on all laws, or on those `chosen`, with the `status` and the `values` that break the law, from `store` if they
     were reached before, else from the solver, on every core there is or where it is said. Only proofs and refutations are
     stored."""

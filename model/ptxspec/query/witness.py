@@ -56,10 +56,11 @@ def _differs(text: str, count: int) -> bool:
     """Whether the kernel stores different results, when it is launched here. Raises PtxError."""
     import numpy as np
 
-    from ptxspec import load
+    from ptxspec.language.check import check
+    from ptxspec.machine.module import Module
 
     results = np.zeros(2 * SLOT * count, np.uint8)
-    load(text, "<the counterexample's kernel>").launch(NAME, 1, 1, [results])
+    Module(check(text, "<the counterexample's kernel>")).launch(NAME, 1, 1, [results])
     return bool((results[: SLOT * count] != results[SLOT * count :]).any())
 
 

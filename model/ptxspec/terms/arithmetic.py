@@ -16,7 +16,7 @@ from ptxspec.base.records import NamedTuple
 Bounds: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[int, int]]
 
 
-class Operation(NamedTuple):
+class Operator(NamedTuple):
     """`meaning(*values, *attributes)` computes; `range(terms, attributes)` bounds; `truth`: the result is a Bool."""
 
     meaning: Callable[..., Any] | None
@@ -119,37 +119,37 @@ def _truth_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, in
     return 0, 1
 
 
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: dict[str, Operator] = {
     # integers
-    "add": Operation(lambda a, b: a + b, lambda t, _: (t[0].lo + t[1].lo, t[0].hi + t[1].hi)),
-    "sub": Operation(lambda a, b: a - b, lambda t, _: (t[0].lo - t[1].hi, t[0].hi - t[1].lo)),
-    "mul": Operation(lambda a, b: a * b, _corners(lambda x, y: x * y)),
-    "and": Operation(lambda a, b: a & b, _bitwise("and")),
-    "or": Operation(lambda a, b: a | b, _bitwise("or")),
-    "xor": Operation(lambda a, b: a ^ b, _bitwise("xor")),
-    "shl": Operation(lambda a, n: a << n, _corners(lambda x, n: x << n)),
-    "shr": Operation(lambda a, n: a >> n, _corners(lambda x, n: x >> n)),
-    "quotient": Operation(quotient, _quotient_range),
-    "remainder": Operation(remainder, _remainder_range),
-    "low": Operation(low, _low_range),
-    "signed": Operation(signed, _signed_range),
-    "bit_length": Operation(
+    "add": Operator(lambda a, b: a + b, lambda t, _: (t[0].lo + t[1].lo, t[0].hi + t[1].hi)),
+    "sub": Operator(lambda a, b: a - b, lambda t, _: (t[0].lo - t[1].hi, t[0].hi - t[1].lo)),
+    "mul": Operator(lambda a, b: a * b, _corners(lambda x, y: x * y)),
+    "and": Operator(lambda a, b: a & b, _bitwise("and")),
+    "or": Operator(lambda a, b: a | b, _bitwise("or")),
+    "xor": Operator(lambda a, b: a ^ b, _bitwise("xor")),
+    "shl": Operator(lambda a, n: a << n, _corners(lambda x, n: x << n)),
+    "shr": Operator(lambda a, n: a >> n, _corners(lambda x, n: x >> n)),
+    "quotient": Operator(quotient, _quotient_range),
+    "remainder": Operator(remainder, _remainder_range),
+    "low": Operator(low, _low_range),
+    "signed": Operator(signed, _signed_range),
+    "bit_length": Operator(
         lambda a: a.bit_length(), lambda t, _: (max(t[0].lo, 0).bit_length(), max(t[0].hi, 0).bit_length())
     ),
-    "root": Operation(math.isqrt, lambda t, _: (math.isqrt(max(t[0].lo, 0)), math.isqrt(max(t[0].hi, 0)))),
-    "popcount": Operation(lambda a: a.bit_count(), lambda t, _: (0, max(t[0].hi, 1).bit_length())),
-    "lookup": Operation(lambda i, table: table[i], _lookup_range),
-    "select": Operation(lambda c, a, b: a if c else b, lambda t, _: (min(t[1].lo, t[2].lo), max(t[1].hi, t[2].hi))),
+    "root": Operator(math.isqrt, lambda t, _: (math.isqrt(max(t[0].lo, 0)), math.isqrt(max(t[0].hi, 0)))),
+    "popcount": Operator(lambda a: a.bit_count(), lambda t, _: (0, max(t[0].hi, 1).bit_length())),
+    "lookup": Operator(lambda i, table: table[i], _lookup_range),
+    "select": Operator(lambda c, a, b: a if c else b, lambda t, _: (min(t[1].lo, t[2].lo), max(t[1].hi, t[2].hi))),
     # the same number, whose range is known better than its expression tells
-    "bounded": Operation(lambda a, lo, hi: a, lambda t, attrs: attrs),
+    "bounded": Operator(lambda a, lo, hi: a, lambda t, attrs: attrs),
     # truth values
-    "eq": Operation(lambda a, b: a == b, _truth_range, truth=True),
-    "lt": Operation(lambda a, b: a < b, _truth_range, truth=True),
-    "not": Operation(lambda a: not a, _truth_range, truth=True),
-    "all": Operation(lambda a, b: a and b, _truth_range, truth=True),
-    "any": Operation(lambda a, b: a or b, _truth_range, truth=True),
-    "differ": Operation(lambda a, b: a != b, _truth_range, truth=True),
+    "eq": Operator(lambda a, b: a == b, _truth_range, truth=True),
+    "lt": Operator(lambda a, b: a < b, _truth_range, truth=True),
+    "not": Operator(lambda a: not a, _truth_range, truth=True),
+    "all": Operator(lambda a, b: a and b, _truth_range, truth=True),
+    "any": Operator(lambda a, b: a or b, _truth_range, truth=True),
+    "differ": Operator(lambda a, b: a != b, _truth_range, truth=True),
     # a named function whose meaning is another term, and a result that PTX leaves open: see vocabulary.py
-    "call": Operation(None, lambda t, attrs: (0, (1 << attrs[1]) - 1)),
-    "freedom": Operation(None, lambda t, attrs: (0, (1 << attrs[1]) - 1)),
+    "call": Operator(None, lambda t, attrs: (0, (1 << attrs[1]) - 1)),
+    "freedom": Operator(None, lambda t, attrs: (0, (1 << attrs[1]) - 1)),
 }

@@ -40,10 +40,6 @@ class Format(NamedTuple):
     def least_normal(self) -> float:
         return 2.0 ** (self.least + self.precision - 1)
 
-    def has_all_of(self, other: Format) -> bool:
-        """Whether it has every number of another format. Of two formats, the one with more exponents has the greater numbers."""
-        return self.precision >= other.precision and self.least <= other.least
-
 
 FORMATS = {
     "f16": Format(16, 11, -24, "half"),
@@ -102,8 +98,8 @@ class FloatWriter:
         if of.real:
             return self.cast("bitcast", self.cast("fptrunc", number, real, of.real), of.real, of.word)
         bits = self.cast("bitcast", number, "float", "i32")
-        sixteen, one = self.const("i32", 16), self.const("i32", 1)
-        last = self.op("and", "i32", self.op("lshr", "i32", bits, sixteen), one)
+        sixteen, unit = self.const("i32", 16), self.const("i32", 1)
+        last = self.op("and", "i32", self.op("lshr", "i32", bits, sixteen), unit)
         carried = self.op("add", "i32", self.op("add", "i32", bits, self.const("i32", 0x7FFF)), last)
         return self.cast("trunc", self.op("lshr", "i32", carried, sixteen), "i32", "i16")
 

@@ -11,14 +11,16 @@ from typing import Literal, NamedTuple
 from ptxspec.terms.core import blame
 
 #: what a page says of a test
-Outcome = Literal["allowed", "forbidden", "undefined"]
+Outcome = Literal["allowed", "forbidden", "undefined", "live", "spins"]
+#: of whether a thread may spin forever
+OF_LIVENESS = ("live", "spins")
 #: a place in a shape for words that differ
 _PLACE = re.compile(r"<([a-z_0-9]+)>")
 
 
 class ShapeCase(NamedTuple):
-    """A shape with these words in its places: what the page says of its outcome, by which edition's model, and the line that says
-    so."""
+    """A shape with these words in its places: what the page says of its outcome, or of its liveness, by which edition's model,
+    and the line that says so."""
 
     shape: Shape
     words: dict[str, str]
@@ -29,8 +31,8 @@ class ShapeCase(NamedTuple):
     @property
     def name(self) -> str:
         """The shape's name and the words."""
-        said = ", ".join(f"{place}={word or 'nothing'}" for place, word in self.words.items())
-        return f"{self.shape.name} ({said})" if said else self.shape.name
+        choices = ", ".join(f"{place}={word or 'nothing'}" for place, word in self.words.items())
+        return f"{self.shape.name} ({choices})" if choices else self.shape.name
 
     @property
     def text(self) -> str:
@@ -58,6 +60,14 @@ class Shape:
     def leaves_open(self, model: str = "9.1", **words: str | Sequence[str]) -> None:
         """With each choice of these words the program has a data race of mixed size, of which the model says nothing."""
         self._say("undefined", model, words)
+
+    def is_live(self, model: str = "9.1", **words: str | Sequence[str]) -> None:
+        """With each choice of these words no thread may spin forever."""
+        self._say("live", model, words)
+
+    def may_spin(self, model: str = "9.1", **words: str | Sequence[str]) -> None:
+        """With each choice of these words a thread may spin forever."""
+        self._say("spins", model, words)
 
     def _say(self, outcome: Outcome, model: str, words: dict[str, str | Sequence[str]]) -> None:
         if words.keys() != set(self.places):

@@ -212,7 +212,7 @@ def step(function: Callable[..., Any]) -> Step:
 # What holds of them ----------------------------------------------------------------------------------------------------
 
 
-class Claim(NamedTuple):
+class StepClaim(NamedTuple):
     """A sentence about all states, and the function of them that says so in terms; whether it holds, and where it stands.
     A claim is about steps that break no rule."""
 
@@ -229,13 +229,13 @@ class Claim(NamedTuple):
 
 
 #: every claim of the pages loaded so far, in order
-CLAIMS: list[Claim] = []
+CLAIMS: list[StepClaim] = []
 
 
 def _claim(sentence: str, holds: bool) -> Callable[[Callable[..., Bool]], Callable[..., Bool]]:
     def mark(function: Callable[..., Bool]) -> Callable[..., Bool]:
         code = function.__code__
-        CLAIMS.append(Claim(" ".join(sentence.split()), function, holds, code.co_filename, code.co_firstlineno))
+        CLAIMS.append(StepClaim(" ".join(sentence.split()), function, holds, code.co_filename, code.co_firstlineno))
         return function
 
     return mark

@@ -18,7 +18,7 @@ _FLOATS = {32: "float", 64: "double"}
 WIDEST = 64
 
 
-class Shape(NamedTuple):
+class VectorShape(NamedTuple):
     """How a vector goes from lane to lane, in words of its width: each half of the lanes begins with `base`, the second with
     `jump` added, and a lane has `step` more than the one before it; if `holds`."""
 
@@ -28,10 +28,10 @@ class Shape(NamedTuple):
     holds: str
 
 
-def _each(of: Callable[..., str], holds: str, *shapes: Shape) -> Shape:
+def _each(of: Callable[..., str], holds: str, *shapes: VectorShape) -> VectorShape:
     """A shape whose words are made of those of others."""
     first, second, third = ([shape[part] for shape in shapes] for part in range(3))
-    return Shape(of(*first), of(*second), of(*third), holds)
+    return VectorShape(of(*first), of(*second), of(*third), holds)
 
 
 class NoVectors(Exception):
@@ -56,7 +56,7 @@ class VectorEmitter(Emitter):
         #: whether to compute in 32 bits what fits there; addresses, whose shapes are asked for, are better computed whole
         self.narrow = False
         #: how to find the shapes of vectors that may have one
-        self.shapes: dict[str, Callable[[], Shape | None]] = {}
+        self.shapes: dict[str, Callable[[], VectorShape | None]] = {}
 
     # vectors --------------------------------------------------------------------------------------------------------
 
@@ -102,31 +102,31 @@ class VectorEmitter(Emitter):
 
     # shapes ---------------------------------------------------------------------------------------------------------
 
-    def shape(self, value: str) -> Shape | None:
+    def shape(self, value: str) -> VectorShape | None:
         """The shape of a value, written where the lines have come to; None if none is known."""
         if value not in self.varying:
-            return Shape(value, "0", "0", "true")
+            return VectorShape(value, "0", "0", "true")
         shape_of = self.shapes.get(value)
         return None if shape_of is None else shape_of()
 
-    def _shaped(self, value: str, of: Callable[[], Shape | None]) -> str:
+    def _shaped(self, value: str, of: Callable[[], VectorShape | None]) -> str:
         self.shapes.setdefault(value, of)
         return value
 
-    def _sum(self, op: str, x: str, y: str, n: int) -> Shape | None:
+    def _sum(self, op: str, x: str, y: str, n: int) -> VectorShape | None:
         a, b = self.shape(x), self.shape(y)
         if a is None or b is None:
             return None
         return _each(lambda p, q: self.binary(op, p, q, n), self.logic("and", a.holds, b.holds), a, b)
 
-    def _times(self, op: str, x: str, y: str, n: int) -> Shape | None:
+    def _times(self, op: str, x: str, y: str, n: int) -> VectorShape | None:
         """A product, or a number that is shifted to the left, by what is the same in all lanes."""
         if op == "mul" and x not in self.varying:
             x, y = y, x
         a = None if y in self.varying else self.shape(x)
         return None if a is None else _each(lambda p: self.binary(op, p, y, n), a.holds, a)
 
-    def _selected(self, c: str, x: str, y: str, n: int) -> Shape | None:
+    def _selected(self, c: str, x: str, y: str, n: int) -> VectorShape | None:
         """That of the first or of the second, if all lanes take the same."""
         a, b = self.shape(x), self.shape(y)
         if a is None and b is None:
@@ -140,7 +140,7 @@ class VectorEmitter(Emitter):
         either = holds[0] if len(holds) == 1 else self.logic("or", *holds)
         return _each(lambda p, q: self.select(every, p, q, n), either, first, second)
 
-    def _masked(self, x: str, y: str, n: int) -> Shape | None:
+    def _masked(self, x: str, y: str, n: int) -> VectorShape | None:
         """The low bits of what has no others."""
         low_bits = int(y) & (1 << n) - 1 if not y.startswith("%") else 0
         if n != 64 or low_bits & (low_bits + 1):
@@ -152,7 +152,7 @@ class VectorEmitter(Emitter):
         ends = [self.compare("ule", self.binary("add", a.base, end, 64), y, 64) for end in (least, most)]
         return a._replace(holds=self.logic("and", a.holds, self.logic("and", *ends)))
 
-    def _extended(self, v: str, n: int, to: int, signed: bool) -> Shape | None:
+    def _extended(self, v: str, n: int, to: int, signed: bool) -> VectorShape | None:
         """The numbers must go on from lane to lane as they do in words of fewer bits."""
         a = self.shape(v)
         if a is None or to > 64:
@@ -167,7 +167,7 @@ class VectorEmitter(Emitter):
         else:
             inside = [self.compare("ult", e, str(1 << n), 64) for e in (low, high)]
         holds = self.logic("and", a.holds, self.logic("and", *inside))
-        whole = Shape(base, step, jump, holds)
+        whole = VectorShape(base, step, jump, holds)
         return whole if to == 64 else _each(lambda p: self.truncate(p, 64, to), holds, whole)
 
     def spans(self, step: str, jump: str) -> tuple[str, str]:
@@ -180,7 +180,7 @@ class VectorEmitter(Emitter):
             ends.append(self.binary("add", self.emit(both[0]), self.emit(both[1]), 64))
         return ends[0], ends[1]
 
-    def described(self, vector: str, n: int) -> Shape:
+    def described(self, vector: str, n: int) -> VectorShape:
         """The shape that a vector has if its first elements go on to the others."""
         half, type = self.lanes // 2, self.type(f"i{n}")
         base, second, middle = (self.emit(f"extractelement {type} {vector}, i64 {k}") for k in (0, 1, half))
@@ -191,7 +191,7 @@ class VectorEmitter(Emitter):
         by_jump = self.vector(f"mul {type} {self.spread(jump, f'i{n}')}, <{halves}>")
         made = self.binary("add", self.binary("add", by_step, by_jump, n), base, n)
         holds = self.emit(f"icmp eq i{self.lanes} {self.bits(self.compare('eq', made, vector, n))}, -1")
-        return Shape(base, step, jump, holds)
+        return VectorShape(base, step, jump, holds)
 
     # what a backend does --------------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class VectorEmitter(Emitter):
         result = self.vector(f"trunc {self.type(f'i{n}')} {v} to {self.type(f'i{to}')}")
         return self._shaped(result, lambda: self._truncated(v, n, to))
 
-    def _truncated(self, v: str, n: int, to: int) -> Shape | None:
+    def _truncated(self, v: str, n: int, to: int) -> VectorShape | None:
         a = self.shape(v)
         return None if a is None else _each(lambda p: self.truncate(p, n, to), a.holds, a)
 

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.compare.choices import ones
-from ptxspec.evidence.compare.compiled_loops import compile_loops
+from ptxspec.evidence.choices import ones
+from ptxspec.evidence.compiled_loops import compile_loops
 from ptxspec_workshop.generate.multifunction_operands import (
     BLOCK,
     FUNCTIONS,

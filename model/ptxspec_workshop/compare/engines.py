@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import PROFILE, Case
+from ptxspec.evidence.choices import PROFILE
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ImageAccess
 from ptxspec_workshop.compare.image_runs import computed
 from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, tile_cases, warp_cases
+from ptxspec_workshop.generate.cases import Case
 from ptxspec_workshop.generate.image_cases import ImageCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
 from ptxspec_workshop.generate.image_sweeps import cases as image_cases

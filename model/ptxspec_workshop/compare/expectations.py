@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.compare.choices import awaited
-from ptxspec.evidence.compare.compiled_loops import run_native
-from ptxspec.evidence.kernels.cases import Case, unlike
-from ptxspec.evidence.kernels.function_cases import FunctionCase
+from ptxspec.evidence.choices import awaited
+from ptxspec.evidence.compiled_loops import run_native
 from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare.kernel_runs import CachedMachine
+from ptxspec_workshop.generate.cases import Case, unlike
+from ptxspec_workshop.generate.function_cases import FunctionCase
 
 
 class Expectation(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.kernels.cases import FILL, Case, Launch, chunks, module_of, named
 from ptxspec.machine.module import Module
+from ptxspec_workshop.generate.cases import FILL, Case, Launch, chunks, module_of, named
 
 
 def launched(loaded: Module, name: str, launches: Iterable[Launch], **how: Any) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.kernels.cases import PROFILE
+from ptxspec.evidence.choices import PROFILE
 from ptxspec_workshop.compare.kernel_runs import launched, load
 from ptxspec_workshop.generate.fuzzing.random_program import RandomProgram, module
 

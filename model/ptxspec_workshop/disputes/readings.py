@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.function_cases import table_of
+from ptxspec.evidence.kernels.operand_rows import table_of
 from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.language.forms import Form, registry
 from ptxspec.query.equivalence import prove

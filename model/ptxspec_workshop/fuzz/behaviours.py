@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.kernels.cases import FILL, PROFILE
+from ptxspec.evidence.choices import PROFILE
 from ptxspec.query.replaying import farthest_pattern
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare.kernel_runs import load
 from ptxspec_workshop.fuzz.cases import FuzzCase
 from ptxspec_workshop.fuzz.contracted_texts import contracted_texts
+from ptxspec_workshop.generate.cases import FILL
 
 #: seeds of machines that choose at random
 SEEDS = (1, 2, 3)

@@ -12,10 +12,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, run_program
-from ptxspec.evidence.kernels.cases import FILL, PROFILE, Launch
+from ptxspec.evidence.choices import PROFILE
 from ptxspec_workshop.fuzz import library
 from ptxspec_workshop.fuzz.behaviours import launched
 from ptxspec_workshop.fuzz.cases import FuzzCase
+from ptxspec_workshop.generate.cases import FILL, Launch
 
 #: the target of programs, as the assembler is told; a GPU that runs them has at least this compute capability
 ARCH, CAPABILITY = "sm_90", (9, 0)

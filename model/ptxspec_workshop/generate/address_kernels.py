@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import STRIDE, Launch, blank_rows, entry, plain_module
+from ptxspec_workshop.generate.cases import STRIDE, Launch, blank_rows, entry, plain_module
 
 #: the threads of a kernel, a warp; the bytes of a variable that each has; the cells of its row that are kept
 ROWS, REACH, KEPT = 32, 16, 4

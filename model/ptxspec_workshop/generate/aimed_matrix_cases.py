@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.kernels.cases import Launch, blank_rows
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import Type
 from ptxspec_workshop.generate import matrix_cases
+from ptxspec_workshop.generate.cases import Launch, blank_rows
 from ptxspec_workshop.generate.matrix_cases import LANES, MatrixCase
 
 SEED = "aimed matrices"

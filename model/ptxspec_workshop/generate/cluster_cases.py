@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import Extents, Launch, blank_rows, plain_module, unlike
-from ptxspec.evidence.kernels.function_cases import says_how
 from ptxspec.evidence.kernels.operand_rows import rows
-from ptxspec.evidence.kernels.signatures import inputs_of
+from ptxspec.evidence.kernels.signatures import inputs_of, says_how
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Access, ClusterBarrier, Load, Store, Update, seen_alone
+from ptxspec_workshop.generate.cases import Extents, Launch, blank_rows, plain_module, unlike
 from ptxspec_workshop.generate.cluster_kernels import (
     ADDRESSES,
     BLOCK,

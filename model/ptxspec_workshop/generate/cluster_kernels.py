@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ptxspec.evidence.kernels.cases import STRIDE, entry
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ClusterWait, Load, Store, Update
+from ptxspec_workshop.generate.cases import STRIDE, entry
 
 #: CTAs of the grid and of a cluster, and threads of a CTA, where a case says no other
 GRID, CLUSTER, BLOCK = (8, 1, 1), (4, 1, 1), 8

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import CELLS, STRIDE, Launch, blank_rows, entry, plain_module
+from ptxspec_workshop.generate.cases import CELLS, STRIDE, Launch, blank_rows, entry, plain_module
 
 #: kernels, and threads of each
 COUNT, ROWS = 98, 64

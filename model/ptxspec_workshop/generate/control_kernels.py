@@ -13,7 +13,6 @@ from typing import assert_never
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
 from ptxspec.evidence.kernels.kernel_operands import called, ways
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import (
@@ -46,6 +45,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.kinds import Immediate, Special
+from ptxspec_workshop.generate.cases import STRIDE, blank_rows, entry
 
 ROWS = 64
 SEED = "control"

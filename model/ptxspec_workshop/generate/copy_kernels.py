@@ -11,10 +11,10 @@ import random
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
 from ptxspec.evidence.kernels.kernel_operands import POLICY
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Advance, Asynchronous, Initiate
+from ptxspec_workshop.generate.cases import STRIDE, blank_rows, entry
 
 ROWS = 32
 SEED = "copies"

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import Launch, blank_rows, key, plain_module, unlike
-from ptxspec.evidence.kernels.function_cases import comparable
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
     module_for,
@@ -24,7 +22,7 @@ from ptxspec.evidence.kernels.instruction_modules import (
     module,
 )
 from ptxspec.evidence.kernels.operand_rows import rows
-from ptxspec.evidence.kernels.signatures import inputs_of, undefined, updates
+from ptxspec.evidence.kernels.signatures import comparable, inputs_of, undefined, updates
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Access, ImageAccess, Load, seen_alone
 from ptxspec_workshop.generate import (
@@ -35,6 +33,7 @@ from ptxspec_workshop.generate import (
     memory_kernels,
     warp_cases,
 )
+from ptxspec_workshop.generate.cases import Launch, blank_rows, key, plain_module, unlike
 
 SEED = "effects"
 ROWS = 32

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.kernels.function_cases import columns
 from ptxspec.evidence.kernels.instruction_kernels import (
     comes_later,
     kernel,
@@ -27,6 +25,8 @@ from ptxspec.evidence.kernels.instruction_modules import (
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, Load, Store
 from ptxspec.terms.types import TYPES, Type
+from ptxspec_workshop.generate.cases import Launch, blank_rows, unlike
+from ptxspec_workshop.generate.function_cases import columns
 
 SEED = "matrices"
 #: warps of a launch, launches of a case, lanes of a warp

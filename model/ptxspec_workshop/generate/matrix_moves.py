@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.kernels.function_cases import columns
 from ptxspec.evidence.kernels.instruction_kernels import (
     comes_later,
     module_for,
@@ -23,6 +21,8 @@ from ptxspec.evidence.kernels.instruction_modules import (
 )
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import TYPES
+from ptxspec_workshop.generate.cases import Launch, blank_rows, unlike
+from ptxspec_workshop.generate.function_cases import columns
 from ptxspec_workshop.generate.matrix_cases import LANES, SEED, asks, moves, on_tiles
 
 #: warps of the launch, and bytes of a row of a matrix

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
 from ptxspec.evidence.kernels.kernel_operands import POLICY
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Load, Store
+from ptxspec_workshop.generate.cases import STRIDE, blank_rows, entry
 
 ROWS = 32
 #: bytes a thread may reach

@@ -5,7 +5,7 @@ The checksum of a block is the sum of mix(mix(i) + answer) modulo 2^64.
 
 from __future__ import annotations
 
-from ptxspec.evidence.kernels.cases import HEAD
+from ptxspec_workshop.generate.cases import HEAD
 from ptxspec_workshop.generate.multifunction_operands import (
     BLOCK,
     DOUBLE,

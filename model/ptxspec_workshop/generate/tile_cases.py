@@ -13,13 +13,13 @@ from zlib import crc32
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.kernels.cases import CELLS, STRIDE, Launch, entry, unlike
-from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import TYPES, Type
+from ptxspec_workshop.generate.cases import CELLS, STRIDE, Launch, entry, unlike
+from ptxspec_workshop.generate.former_modules import module_for_ptxas
 from ptxspec_workshop.generate.matrix_cases import (
     FLOATS,
     LANES,

@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import Launch, blank_rows, key, unlike
-from ptxspec.evidence.kernels.former_modules import module_for_ptxas
-from ptxspec.evidence.kernels.function_cases import columns
 from ptxspec.evidence.kernels.instruction_kernels import (
     TAKES_PART,
     kernel,
@@ -27,6 +24,9 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, ImageAccess
 from ptxspec.terms.types import TYPES
 from ptxspec_workshop.generate import matrix_cases
+from ptxspec_workshop.generate.cases import Launch, blank_rows, key, unlike
+from ptxspec_workshop.generate.former_modules import module_for_ptxas
+from ptxspec_workshop.generate.function_cases import columns
 
 SEED = "warps"
 LANES = 32

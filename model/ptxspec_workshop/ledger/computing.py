@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 from ptxspec.base import storage
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence import ledger
-from ptxspec.evidence.compare import interpretations
-from ptxspec.evidence.compare.choices import awaited
+from ptxspec.evidence.choices import awaited
 from ptxspec.evidence.kernels.instruction_kernels import kernels_for
 from ptxspec.evidence.kernels.signatures import approximate, pure
 from ptxspec.evidence.ledger import NEEDS_CHOICE
 from ptxspec.language.forms import Form, forms, registry
 from ptxspec.query.identities import load_all
-from ptxspec_workshop.compare import engines
+from ptxspec_workshop.compare import engines, interpretations
 from ptxspec_workshop.record import gaps, multifunction_answers, refusals
 from ptxspec_workshop.record.families import FAMILIES
 from ptxspec_workshop.record.gaps import Records

@@ -17,7 +17,7 @@ from ptxspec.query.laws import formula, load_all
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.steps import Claim
+from ptxspec.terms.steps import StepClaim
 from ptxspec.terms.types import Type
 from ptxspec_workshop.mutation.meanings import bodies_in, machine
 from ptxspec_workshop.mutation.mutants import Mutant, roots, source
@@ -31,38 +31,38 @@ class FailedLaw(NamedTuple):
     """A law that fails with the mistake, operands on which it does, what it says as the definitions are, and what found them:
     "operands" or "solver"."""
 
-    law: Claim
+    law: StepClaim
     operands: dict[str, Any]
     was: Bool
     by: str
 
 
 @cache
-def laws() -> tuple[tuple[Claim, Bool], ...]:
+def laws() -> tuple[tuple[StepClaim, Bool], ...]:
     """The claims that are proved, in terms. To be asked first while the definitions are as they are."""
     return tuple((law, formula(law)[0]) for law in load_all() if law.holds)
 
 
 @cache
-def _reached() -> dict[Claim, frozenset[Place | Name]]:
+def _reached() -> dict[StepClaim, frozenset[Place | Name]]:
     """For every law, the functions and the names that it may look up."""
     return {law: graph().reached_by(law.function) for law in load_all() if law.holds}
 
 
-def about(mutant: Mutant) -> list[Claim]:
+def about(mutant: Mutant) -> list[StepClaim]:
     """The laws whose meaning a mutant may change."""
     wanted = keys(mutant)
     return [law for law, reached in _reached().items() if not wanted.isdisjoint(reached)]
 
 
 @cache
-def key(law: Claim) -> tuple[str, ...]:
+def key(law: StepClaim) -> tuple[str, ...]:
     """What a law says: its sentence, and the Python of its functions on its own page."""
     texts = _functions(law.function.__module__)
     return law.sentence, *(texts[line] for path, line in sorted(_places(law)) if path == law.path)
 
 
-def _places(law: Claim) -> set[Place]:
+def _places(law: StepClaim) -> set[Place]:
     """The functions that a law may call, its own among them."""
     return {(path, line) for path, line in _reached()[law] if isinstance(line, int)}
 
@@ -105,7 +105,7 @@ def _by_operands(claim: Bool, types: dict[str, Type], seed: str) -> dict[str, An
     return None
 
 
-def _by_solver(waiting: Sequence[tuple[Claim, Bool, Bool, dict[str, Type]]]) -> FailedLaw | None:
+def _by_solver(waiting: Sequence[tuple[StepClaim, Bool, Bool, dict[str, Type]]]) -> FailedLaw | None:
     begun = time.process_time()
     for law, was, claim, types in waiting:
         if time.process_time() - begun > TOGETHER:

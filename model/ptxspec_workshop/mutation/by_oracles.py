@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels import function_cases
 from ptxspec.evidence.kernels.signatures import approximate, inputs_of, results_of
 from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
@@ -23,7 +22,7 @@ from ptxspec.terms import exact
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.python_code import PythonScript
 from ptxspec_workshop.compare.image_runs import computed
-from ptxspec_workshop.generate import image_sweeps
+from ptxspec_workshop.generate import function_cases, image_sweeps
 from ptxspec_workshop.generate.effect_cases import asks_images
 from ptxspec_workshop.generate.image_cases import ImageCase, QueryCase, TextureCase
 from ptxspec_workshop.generate.image_kernels import mnemonic

@@ -28,7 +28,7 @@ _DERIVED = (
     "ptxspec.spec.",
     "ptxspec.language.form_selection",
     "ptxspec.query.repeated",
-    "ptxspec.evidence.compare.choices",
+    "ptxspec.evidence.choices",
 )
 
 

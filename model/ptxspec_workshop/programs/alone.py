@@ -12,10 +12,10 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Place
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.leaving import LeftRegisters, left
 from ptxspec.machine.module import Module
 from ptxspec.terms.types import TYPES, Type
 from ptxspec_workshop.programs.images import ProgramImages, images_of
+from ptxspec_workshop.programs.leaving import LeftRegisters, left
 
 
 class Unrunnable(ValueError):

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence import assembler
-from ptxspec.evidence.kernels.cases import PROFILE
-from ptxspec.evidence.kernels.function_cases import ROWS, SEED
+from ptxspec.evidence.choices import PROFILE
+from ptxspec.evidence.kernels.operand_rows import ROWS, SEED
 from ptxspec.language.forms import forms
 from ptxspec_workshop.record.driver import Gpu, GpuError
 from ptxspec_workshop.record.families import (

@@ -16,7 +16,7 @@ from typing import Any
 
 from ptxspec.base.options import Engine
 from ptxspec.evidence import assembler
-from ptxspec.evidence.kernels.cases import PROFILE
+from ptxspec.evidence.choices import PROFILE
 from ptxspec_workshop.compare.kernel_runs import launched, load
 from ptxspec_workshop.generate.contraction_kernels import ContractionKernel, kernels, module
 from ptxspec_workshop.record.machine_code import LEVELS, assemble

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import FILL, Extents, Launch
+from ptxspec_workshop.generate.cases import FILL, Extents, Launch
 
 
 class GpuError(Exception):

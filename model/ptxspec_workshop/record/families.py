@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.kernels import function_cases
-from ptxspec.evidence.kernels.cases import Case, key
+from ptxspec.evidence.kernels import operand_rows, signatures
 from ptxspec.evidence.kernels.instruction_kernels import (
     comes_later,
 )
@@ -25,11 +24,13 @@ from ptxspec_workshop.generate import (
     aimed_matrix_cases,
     cluster_cases,
     effect_cases,
+    function_cases,
     matrix_cases,
     matrix_moves,
     tile_cases,
     warp_cases,
 )
+from ptxspec_workshop.generate.cases import Case, key
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.stored_answers import H100, H200, Answers
 
@@ -104,11 +105,11 @@ class KernelFamily:
 class FunctionFamily(KernelFamily):
     """Forms that are functions of their operands, with 512 rows each."""
 
-    seed = function_cases.SEED
+    seed = operand_rows.SEED
     engine: Engine = "native"
 
     def asks(self, form: Form) -> bool:
-        return function_cases.comparable(form) and not comes_later(form)
+        return signatures.comparable(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [str(v) for v in form.variants]

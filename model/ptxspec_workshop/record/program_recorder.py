@@ -25,7 +25,7 @@ from ptxspec.base.campaign_options import where_options
 from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence import assembler
-from ptxspec.evidence.kernels.cases import PROFILE
+from ptxspec.evidence.choices import PROFILE
 from ptxspec_workshop.compare.program_runs import answers_here, differing
 from ptxspec_workshop.generate.fuzzing.alphabet import names
 from ptxspec_workshop.generate.fuzzing.layout import CELL_NAMES, THREADS

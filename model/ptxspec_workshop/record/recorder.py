@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import Case, KernelQuestion, chunks, module_of, named
 from ptxspec_workshop.compare.expectations import Expectation, difference
+from ptxspec_workshop.generate.cases import Case, KernelQuestion, chunks, module_of, named
 from ptxspec_workshop.record.families import KernelFamily
 from ptxspec_workshop.record.machine_code import assembled_modules
 

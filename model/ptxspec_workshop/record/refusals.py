@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ptxspec.evidence.assembler import assemble, newest_ptxas, ptxas
-from ptxspec.evidence.kernels.former_modules import FORMER
 from ptxspec.evidence.kernels.instruction_kernels import TODAY, FormKernel, module_for, names_sampler
 from ptxspec.evidence.kernels.instruction_modules import module
+from ptxspec_workshop.generate.former_modules import FORMER
 
 
 class Refusal(NamedTuple):

@@ -38,7 +38,8 @@ ORDER = {
         *("video", "miscellaneous"),
     ),
     "spec/memory-model": (
-        *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "shapes"),
+        *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "liveness"),
+        *("shapes",),
     ),
     "spec/memory-model/shapes": (
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),

@@ -22,6 +22,7 @@ from ptxspec.literate import finder
 from ptxspec.pages.register import Entry, entries
 from ptxspec.query import laws
 from ptxspec_workshop.mutation import score
+from ptxspec_workshop.record import shape_answers
 from ptxspec_workshop.site import (
     changes,
     contents,
@@ -41,6 +42,8 @@ from ptxspec_workshop.site import (
     opcode_table,
     pages,
     pictures,
+    relation_pictures,
+    stages,
     store,
     vocabulary_tables,
 )
@@ -135,6 +138,16 @@ class House(Computed):
         return f"{house.picture()}\n\n{house.table()}\n"
 
 
+class Stages(Computed):
+    """The life of a kernel, or of a proof."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return f"{stages.picture(self.arguments[0])}\n"
+
+
 class CornerCases(Computed):
     """Telling operand rows, computed by the exact interpretation."""
 
@@ -193,7 +206,27 @@ class LitmusTable(Computed):
     def markdown(self) -> str:
         name, docname = self.arguments[0], self.env.docname
         files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        files += shape_answers.files()
         return self.kept_of(f"litmus {name}", files, lambda: litmus_tables.markdown(name, docname))
+
+
+class RelationPicture(Computed):
+    """A relation of the memory model, by the name of its definition on the page, in an execution of the test below it."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        name, lines, module = self.arguments[0], list(self.content), self.module
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of(f"relation {name}", files, lambda: relation_pictures.markdown(module, name, lines), lines)
+
+
+class Sightings(Computed):
+    """What a GPU was seen to do with the programs of all shapes."""
+
+    def markdown(self) -> str:
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        return self.kept_of("sightings", [*files, *shape_answers.files()], litmus_tables.summary)
 
 
 class Disputes(Computed):
@@ -398,12 +431,15 @@ DIRECTIVES = {
     "identities": Identities,
     "invariants": Invariants,
     "litmus": LitmusTable,
+    "sightings": Sightings,
     "ledger": Ledger,
     "mutation": Mutation,
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
+    "relation": RelationPicture,
     "scales": ScalePicture,
+    "stages": Stages,
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,

@@ -11,7 +11,7 @@ from typing import Any
 from ptxspec.evidence import precomputed
 from ptxspec.query import identities, laws
 from ptxspec.query.laws import check, load_all
-from ptxspec.terms.steps import Claim
+from ptxspec.terms.steps import StepClaim
 from ptxspec_workshop.site import evidence_section, pages
 from ptxspec_workshop.site.pages import code, gap, table
 
@@ -26,13 +26,13 @@ def markdown(module: str, store: Path) -> str:
     return "\n".join([text, note]) if (note := evidence_section.when([], days)) else text
 
 
-def _verdict(claim: Claim, store: Path) -> dict[str, Any]:
+def _verdict(claim: StepClaim, store: Path) -> dict[str, Any]:
     """The verdict as a dictionary: its status, and the values that break the claim."""
     known = laws.kept(claim, identities.definitions(), store) or precomputed.verdict_on_law(claim)
     return known or check(claim)._asdict()
 
 
-def _shown(claim: Claim, verdict: dict[str, Any]) -> str:
+def _shown(claim: StepClaim, verdict: dict[str, Any]) -> str:
     place = pages.line_link(claim.path, claim.line, pages.docname_of(claim.path))
     status, expected = verdict["status"], laws.expected(claim)
     if status != expected:

@@ -26,6 +26,9 @@ _PARTS = (
     "ptxspec/query/laws.py",
     "ptxspec/query/litmus/*.py",
     "ptxspec_workshop/site/litmus_tables.py",
+    "ptxspec_workshop/site/relation_pictures.py",
+    "ptxspec_workshop/record/shape_answers.py",
+    "ptxspec_workshop/generate/shape_kernels.py",
 )
 
 

@@ -13,7 +13,7 @@ import ptxspec
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import ask
 from ptxspec.query.solvers import Solver, bitwuzla_solver, kept, portfolio, z3_solver
-from ptxspec.query.solvers.formula import Formula
+from ptxspec.query.solvers.formula import SolverFormula
 
 #: no more than this beyond a budget, on a machine that does other things as well
 LATE = 20.0
@@ -76,12 +76,12 @@ def _process(code: str) -> subprocess.Popen[str]:
 
 
 @pytest.fixture
-def hard() -> Formula:
+def hard() -> SolverFormula:
     found = ask(HARD, SAME, SMALL)
-    return Formula(found.given & found.unequal("d"), found.inputs.types)
+    return SolverFormula(found.given & found.unequal("d"), found.inputs.types)
 
 
-def test_the_first_answer_counts_and_the_others_are_ended(hard: Formula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_answer_counts_and_the_others_are_ended(hard: SolverFormula, monkeypatch: pytest.MonkeyPatch) -> None:
     code = {
         "z3": "import time; time.sleep(600)",
         "bitwuzla": 'print(\'{"status": "unsat", "model": {}, "by": "quick"}\')',
@@ -96,7 +96,7 @@ def test_the_first_answer_counts_and_the_others_are_ended(hard: Formula, monkeyp
     assert all(process.poll() is not None for process in processes.values())
 
 
-def test_a_process_that_dies_is_no_answer(hard: Formula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_is_no_answer(hard: SolverFormula, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portfolio, "members", lambda solver: ("z3", "bitwuzla"))
     monkeypatch.setattr(portfolio, "HEAD_START", 0.01)
     monkeypatch.setattr(portfolio, "started", lambda *_: _process("import os; os.abort()"))
@@ -104,7 +104,7 @@ def test_a_process_that_dies_is_no_answer(hard: Formula, monkeypatch: pytest.Mon
     assert not said.is_settled and "without an answer" in said.status
 
 
-def test_an_interrupted_race_leaves_no_process(hard: Formula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_race_leaves_no_process(hard: SolverFormula, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupting:
         def __enter__(self) -> Interrupting:
             return self
@@ -129,9 +129,9 @@ def test_an_interrupted_race_leaves_no_process(hard: Formula, monkeypatch: pytes
     assert len(processes) == 1 and processes[0].poll() is not None
 
 
-def test_a_worker_answers_as_the_solver_does_here(hard: Formula) -> None:
+def test_a_worker_answers_as_the_solver_does_here(hard: SolverFormula) -> None:
     found = ask(*QUESTIONS[1][:4], options(nan="payloads"))
-    formula = Formula(found.given & found.unequal("d"), found.inputs.types)
+    formula = SolverFormula(found.given & found.unequal("d"), found.inputs.types)
     process = portfolio.started("z3", formula.text(), formula.constants, 60.0, True)
     assert process.stdout is not None
     said = portfolio.read(process.stdout, "z3")

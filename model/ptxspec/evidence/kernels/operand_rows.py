@@ -5,7 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from ptxspec.evidence.kernels.kernel_operands import IMMEDIATE
+from ptxspec.evidence.kernels.signatures import inputs_of
+from ptxspec.language.forms import Form
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.kinds import Immediate
 from ptxspec.terms.types import Type
+
+ROWS = 512
+#: operand rows of a variant, which has selectors or signs on its operands
+VARIANT_ROWS = 64
+SEED = "vectors"
 
 #: the bits of a format's fraction
 _FRACTION = {"f16": 10, "bf16": 7, "tf32": 23, "f32": 23, "f64": 52}
@@ -116,3 +126,19 @@ def rows(types: Sequence[Type], count: int, seed: object = 0) -> list[tuple[int,
     while len(drawn) < count:
         drawn.append(tuple(_drawn(type, source) for type in types))
     return drawn
+
+
+def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
+    """The operand rows of a form, reproducible from the seed. An operand that must be a constant is the kernel's."""
+    inputs = inputs_of(meaning)
+    count = ROWS if form.plain else VARIANT_ROWS
+    table = rows([t for _, t in inputs], count, f"{SEED}:{form.mnemonic if form.plain else form}")
+    for i in constants_of(form, meaning):
+        table = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in table]
+    return table
+
+
+def constants_of(form: Form, meaning: Meaning) -> list[int]:
+    """Which values of an operand row must be constants."""
+    parameters = [form.definition.sources.get(name) for name, _ in inputs_of(meaning)]
+    return [i for i, p in enumerate(parameters) if p is not None and isinstance(p.annotation, Immediate)]

@@ -13,7 +13,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import constant
 from ptxspec.terms.definitions import Meaning
-from ptxspec.terms.effects import Update
+from ptxspec.terms.effects import Access, Update
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, substitute
 
@@ -82,3 +82,21 @@ def _results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
         place |= {name: constant(0) for name in meaning.specials}
         values = [(t, substitute(v, place)) for t, v in [*values, *((cell.type, v) for v in cell.values)]]
     return [*values, (TYPES["pred"], meaning.carry)] if meaning.carry is not None else values
+
+
+def comparable(form: Form) -> bool:
+    """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
+    among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
+    meaning = form.meaning(form.absences[-1])
+    orders = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
+    return pure(form) and not form.definition.returns_addresses and not orders and not undefined(meaning)
+
+
+def says_how(form: Form, access: Access) -> bool:
+    """Whether a form has modifiers for the order of its access, for caches and the like."""
+    return any(form.modifiers.get(name) for name in modifiers_of(access))
+
+
+def modifiers_of(access: Access) -> tuple[str, ...]:
+    """The modifiers that say how an access takes part in the order of memory, and those for caches and the like."""
+    return *contracts.memory_order.MODIFIERS, *access.how

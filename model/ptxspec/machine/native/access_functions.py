@@ -62,6 +62,10 @@ class WarpStorage(EmittedStorage):
         text.lines.append(f"  br label %{saved}")
         text.begin(saved)
 
+    def _length(self, space: str, size: Int | int) -> int | str:
+        """The length alone: those who have the access made count what all lanes move."""
+        return size if isinstance(size, int) else self.low(size)
+
     def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
         if shared_by == contracts.state_spaces.THREAD:
             self.pending.append("false")

@@ -12,7 +12,7 @@ from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.program import in_frame
 
 
-class Arguments:
+class ArgumentEmitter:
     """Takes arguments at a call, and results behind it."""
 
     def __init__(self, text: FunctionText, registers: Registers, operands: OperandEmitter):

@@ -90,7 +90,7 @@ class ResultEmitter:
         return self.text.emitter.emit(f"load i64, ptr {self.text.at(f'learned_{what}', thread, 8)}")
 
 
-class Blocks:
+class BlockEmitter:
     """Writes basic blocks."""
 
     def __init__(

@@ -20,7 +20,7 @@ from ptxspec.machine.call_graph import (
     stack_moves,
     way_back_bytes,
 )
-from ptxspec.machine.native.arguments import Arguments
+from ptxspec.machine.native.arguments import ArgumentEmitter
 from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.registers import Registers
@@ -57,7 +57,9 @@ class OpenedFrame(NamedTuple):
 class CallEmitter:
     """Opens a frame, and closes it."""
 
-    def __init__(self, text: FunctionText, registers: Registers, stack: Stack, arguments: Arguments, edges: Edges):
+    def __init__(
+        self, text: FunctionText, registers: Registers, stack: Stack, arguments: ArgumentEmitter, edges: Edges
+    ):
         self.text, self.registers, self.stack = text, registers, stack
         self.arguments, self.edges = arguments, edges
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter

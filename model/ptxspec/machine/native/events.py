@@ -50,6 +50,52 @@ done:
     return frozenset({text, *hosts.NEEDS})
 
 
+@cache
+def access_event(checked: bool) -> frozenset[str]:
+    """What calls of `access_event` need, which notes an access of 64 bits at most: `what` has its kind, its size from bit 8 on,
+    and its instruction from bit 32 on. It is given no more than processors pass in registers."""
+    row = hosts.pointer(checked, "events", "%events", "%number", 8 * len(WORDS), 8 * len(WORDS), "%events_bytes")
+    words = dict.fromkeys(WORDS, "0") | {word: f"%{word}" for word in ("first", "thread", "location", "value")}
+    words |= {"kind": "%kind", "instruction": "%instruction", "size": "%size"}
+    stores = "\n".join(
+        f"  %{word}_cell = getelementptr i64, ptr %row, i64 {i}\n  store i64 {words[word]}, ptr %{word}_cell"
+        for i, word in enumerate(WORDS)
+    )
+    fields = ("events", "first", *(("record", "events_bytes") if checked else ()))
+    text = f"""define internal i64 @access_event(ptr %context, i64 %what, i64 %thread, i64 %location, i64 %value) noinline {{
+entry:
+  %noted_at = getelementptr i64, ptr %context, i64 {FIELD["noted_events"]}
+  %before = load i64, ptr %noted_at
+  %full = icmp uge i64 %before, {MOST_NOTED}
+  br i1 %full, label %tell, label %note
+tell:
+  %tell_at = getelementptr i64, ptr %context, i64 {FIELD["tell_at"]}
+  %address = load i64, ptr %tell_at
+  %function = inttoptr i64 %address to ptr
+  %told = call i64 %function()
+  br label %note
+note:
+  %number = load i64, ptr %noted_at
+{chr(10).join(field_text(name, changes=True) for name in fields)}
+  %row = {row}
+  %kind = and i64 %what, 255
+  %beside = lshr i64 %what, 8
+  %size = and i64 %beside, 16777215
+  %instruction = lshr i64 %what, 32
+{stores}
+  %following = add i64 %number, 1
+  store i64 %following, ptr %noted_at
+  ret i64 0
+}}"""
+    return frozenset({text, *hosts.NEEDS})
+
+
+def call_of_access(kind: EventKind, instruction: int, thread: str, location: str, size: int, value: str) -> str:
+    """Text that calls `access_event`."""
+    what = int(kind) | size << 8 | instruction << 32
+    return f"call i64 @access_event(ptr %context, i64 {what}, i64 {thread}, i64 {location}, i64 {value})"
+
+
 def call(kind: EventKind | str, instruction: int | str, thread: str, holds: str = "true", **given: str) -> str:
     """Text that calls `event`; what is not given is 0."""
     words = (str(int(kind)) if isinstance(kind, EventKind) else kind, str(instruction), thread)

@@ -19,7 +19,7 @@ from ptxspec.terms.vocabulary import Approximation
 OWN = "%own"
 
 
-class Exchange(Lowering):
+class ExchangeLowering(Lowering):
     """Lowers what a collective gives each lane. `given` are the values that the lanes give, vectors or words of 64 bits, and
     `operands` has the other variables. Where it is known whose value each lane takes, the elements of a vector change places."""
 

@@ -269,7 +269,10 @@ class EffectEmitter:
             low = e.extend(word, type.width, 64, False)
         location = f"%t{index}_{i}_{len(self.text.lines)}"
         self.text.lines.append(f"  {location} = ptrtoint ptr %e{index}_{i} to i64")
-        self.text.event(kind, location=location, size=str(type.bytes), value=low, high=high)
+        if high == "0":
+            self.text.access_event(kind, location, type.bytes, low)
+        else:
+            self.text.event(kind, location=location, size=str(type.bytes), value=low, high=high)
 
     def _update_alone(self, effect: Update, pointer: str, env: dict[str, str], index: int) -> None:
         """Read, compute and write with nobody in between, while other threads of the host run threads too."""

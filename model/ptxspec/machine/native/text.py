@@ -128,6 +128,12 @@ class FunctionText:
             noted = events.call(kind, self.op if index is None else index, "%thread", holds, **given)
             self.lines.append(f"  %event{len(self.lines)} = {noted}")
 
+    def access_event(self, kind: EventKind, location: str, size: int, value: str) -> None:
+        """Note that the instruction that is being written accesses so many bytes, eight at most, which hold a value."""
+        self.emitter.needs |= events.access_event(self.layout.checked)
+        noted = events.call_of_access(kind, self.op, "%thread", location, size, value)
+        self.lines.append(f"  %event{len(self.lines)} = {noted}")
+
     def enqueue(self, which: str) -> None:
         """Put the thread at the end of a list of those that stand at a block, have ended, or wait."""
         e = self.emitter

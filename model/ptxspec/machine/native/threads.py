@@ -9,8 +9,8 @@ from ptxspec.machine import hosts
 from ptxspec.machine.driver.codes import BROKEN, FAULT
 from ptxspec.machine.events import NO_INSTRUCTION, EventKind
 from ptxspec.machine.native.accesses import Accesses
-from ptxspec.machine.native.arguments import Arguments
-from ptxspec.machine.native.blocks import Blocks, ResultEmitter
+from ptxspec.machine.native.arguments import ArgumentEmitter
+from ptxspec.machine.native.blocks import BlockEmitter, ResultEmitter
 from ptxspec.machine.native.calls import CallEmitter
 from ptxspec.machine.native.context import field_at, field_text, llvm_type
 from ptxspec.machine.native.edges import Edges
@@ -42,11 +42,11 @@ class TurnFunction:
         registers = self.registers = Registers(text, self.homes)
         operands = OperandEmitter(text, registers)
         edges = self.edges = Edges(text, registers, self.rows, members)
-        stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
+        stack, arguments = Stack(text, registers, operands), ArgumentEmitter(text, registers, operands)
         calls = CallEmitter(text, registers, stack, arguments, edges)
         waiting = WaitEmitter(text, operands, edges)
         accesses = Accesses(text, text.check, None if text.flow.observed.counts else outlined)
-        self.blocks = Blocks(
+        self.blocks = BlockEmitter(
             text,
             registers,
             ComputationEmitter(text, registers, operands, outlined),

@@ -7,6 +7,7 @@ from typing import cast
 
 from ptxspec import contracts
 from ptxspec.language.checked import Op
+from ptxspec.machine.counting import counter_of, moves_always
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import registers_read, registers_written
 from ptxspec.machine.memory import is_of_threads
@@ -16,7 +17,7 @@ from ptxspec.machine.native.context import llvm_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.native.warp_registers import WORD, Attempt
+from ptxspec.machine.native.warp_registers import WORD, Attempt, number_of
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
@@ -45,6 +46,10 @@ class WarpAccesses:
         lanes are elsewhere, and `by_lanes` has the instruction done lane by lane."""
         space = op.space or effect.space
         if effect.holds is not None or not 8 <= effect.type.width <= 64 or _of_threads(space):
+            return False
+        if self.text.flow.observed.counts and not _is_declared(
+            space
+        ):  # the bytes of each lane are counted where they lie
             return False
         attempt = Attempt(self.text, registers)
         try:
@@ -126,6 +131,7 @@ class WarpAccesses:
             e.varying.add(value)
             values = ", ".join(f"[{vectors[i]}, %{label}]" for label, vectors in ways)
             lines.append(f"  {value} = phi {e.type(element)} {values}")
+        self._count(op, effect, index, space, acting)
         end("done", self._results(op, loaded, registers))
         text.begin(slow)
         current = dict(registers.current)
@@ -162,10 +168,17 @@ class WarpAccesses:
         accesses = Accesses(text, text.check)
         storage = WarpStorage(accesses, address, effect.bytes, index, shadow=effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, effect.bytes, False, effect.into, storage)
+        self._count(op, effect, index, space, acting)
         for i in range(effect.count):
             env[f"%loaded{i}"] = self._word(pointer, i, effect)
         for name, value in self.operands.results(op, Lowering(e, env)):
             registers.set(name, value)
+
+    def _count(self, op: Op, effect: Load | Store, index: int, space: str, acting: str) -> None:
+        """Add the bytes that lanes move to a counter, in a launch that counts."""
+        if self.text.flow.observed.counts and not moves_always(self.text.program, op):
+            bytes = self.emitter.binary("mul", number_of(self.emitter, acting), str(effect.bytes), 64)
+            self.text.count("count_moved", counter_of(index, contracts.access.stored(space)), bytes)
 
     def _word(self, pointer: str, i: int, effect: Load) -> str:
         e, width, bytes = self.emitter, effect.type.width, effect.type.bytes
@@ -186,5 +199,9 @@ class WarpAccesses:
 
 def _of_threads(space: str) -> bool:
     """Whether each thread has memory of its own in a space."""
-    name = contracts.access.unnumbered(space)
-    return name in contracts.state_spaces.SPACES and is_of_threads(name)
+    return _is_declared(space) and is_of_threads(contracts.access.unnumbered(space))
+
+
+def _is_declared(space: str) -> bool:
+    """Whether it is a state space, and not the generic one."""
+    return contracts.access.unnumbered(space) in contracts.state_spaces.SPACES

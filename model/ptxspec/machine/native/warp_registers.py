@@ -21,7 +21,7 @@ from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import Shape, VectorEmitter
+from ptxspec.terms.vectors import VectorEmitter, VectorShape
 
 #: what the name of a register's memory begins with, where lanes have parted
 FAR = "%far"
@@ -34,6 +34,11 @@ of_warp = partial(VectorEmitter, lanes=LANES)
 def vector_of(element: str) -> str:
     """The LLVM type of a vector that has an element for each lane."""
     return f"<{LANES} x {element}>"
+
+
+def number_of(emitter: VectorEmitter, lanes: str) -> str:
+    """How many lanes there are in a mask, as a word of 64 bits."""
+    return emitter.emit(f"zext {WORD} {emitter.emit(f'call {WORD} @llvm.ctpop.{WORD}({WORD} {lanes})')} to i64")
 
 
 class Attempt:
@@ -148,18 +153,18 @@ class WarpHomes:
             self.emitter.shapes[value] = lambda: self._shape(name)
         return value
 
-    def _shape(self, name: str) -> Shape:
+    def _shape(self, name: str) -> VectorShape:
         """The shape that is kept beside a register."""
         home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        base, step, jump = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in Shape._fields[:3])
-        return Shape(base, step, jump, self.emitter.emit(f"load i1, ptr {home}_holds"))
+        base, step, jump = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in VectorShape._fields[:3])
+        return VectorShape(base, step, jump, self.emitter.emit(f"load i1, ptr {home}_holds"))
 
-    def keep_shape(self, name: str, shape: Shape | None) -> None:
+    def keep_shape(self, name: str, shape: VectorShape | None) -> None:
         """Keep the shape of a register that has been stored, or that none is known."""
         if name not in self.shaped or self.apart:
             return
         home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        for part in Shape._fields[:3] if shape is not None else ():
+        for part in VectorShape._fields[:3] if shape is not None else ():
             self.text.lines.append(f"  store {word} {getattr(shape, part)}, ptr {home}_{part}")
         self.text.lines.append(f"  store i1 {'false' if shape is None else shape.holds}, ptr {home}_holds")
 

@@ -18,7 +18,7 @@ from ptxspec.machine.driver.places import BARRIERS, LANES
 from ptxspec.machine.flow import ending, successors
 from ptxspec.machine.kernel_tables import barrier_of_all
 from ptxspec.machine.native.context import bits_of, field_at, llvm_type
-from ptxspec.machine.native.exchanges import OWN, Exchange
+from ptxspec.machine.native.exchanges import OWN, ExchangeLowering
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import ComputationEmitter
 from ptxspec.machine.native.lane_functions import LaneFunctions, stored_type
@@ -38,6 +38,7 @@ from ptxspec.machine.native.warp_registers import (
     WarpHomes,
     WarpRows,
     constants,
+    number_of,
     of_warp,
     vector_of,
 )
@@ -66,7 +67,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import NoVectors, Shape, VectorEmitter
+from ptxspec.terms.vectors import NoVectors, VectorEmitter, VectorShape
 from ptxspec.terms.vocabulary import FALSE
 
 #: how the text names where a register lies
@@ -156,7 +157,9 @@ class WarpFunction:
                 lines.append(f"  {home} = alloca {type}\n  store {type} zeroinitializer, ptr {home}")
         for name in sorted(self.homes.shaped):
             home, word = f"{HOME}{self.layout.homes[name]}", llvm_type(registers[name])
-            parts = [(f"{home}_{part}", word, "0") for part in Shape._fields[:3]] + [(f"{home}_holds", "i1", "false")]
+            parts = [(f"{home}_{part}", word, "0") for part in VectorShape._fields[:3]] + [
+                (f"{home}_holds", "i1", "false")
+            ]
             lines += [f"  {place} = alloca {type}\n  store {type} {none}, ptr {place}" for place, type, none in parts]
         return lines, at
 
@@ -179,8 +182,12 @@ class WarpFunction:
             return
         ops = self.kernel.code[block.start : block.end]
         terminator = ops[-1] if ending(ops[-1]) else None
+        if self.flow.observed.counts:
+            self._count("count_entries", number, self.mask)
         for index, op in enumerate(ops, block.start):
             text.index = index
+            if op.guard is not None and self.flow.observed.counts:
+                self._count("count_active", index, self._acting(op))
             if op is not terminator:
                 effect = op.plan.meaning.effect
                 if effect is None or isinstance(effect, Fencing):
@@ -189,8 +196,7 @@ class WarpFunction:
                     self._act(op, effect, index)
         if block.end > block.start:
             n = self.flow.steps(block.start, block.end)
-            count = self.emitter.emit(f"call i32 @llvm.ctpop.i32(i32 {self.mask})")
-            wide = self.emitter.emit(f"zext i32 {count} to i64")
+            wide = number_of(self.emitter, self.mask)
             name = text.label("steps")
             lines.append(
                 f"  %{name} = load i64, ptr %taken\n  %{name}n = add i64 %{name}, {n}\n  store i64 %{name}n, ptr %taken\n"
@@ -198,6 +204,10 @@ class WarpFunction:
                 f"  %{name}s = add i64 %{name}e, %{name}m\n  store i64 %{name}s, ptr %executed"
             )
         self._finish(terminator)
+
+    def _count(self, array: str, place: int, lanes: str) -> None:
+        """Add a number of lanes to a counter."""
+        self.text.count(array, place, number_of(self.emitter, lanes))
 
     def _keep_registers(self) -> None:
         """Store the registers that the block has changed and that later blocks read."""
@@ -410,9 +420,9 @@ class WarpFunction:
             known = e.known()
             text.begin(go)
             numbers = ", ".join(f"i32 {k}" for k in range(LANES))
-            own = e.vector(f"add {NUMBERS} zeroinitializer, <{numbers}>")
-            env = self.operands.environment(op) | {"%members": "-1", "%at_once": "-1", OWN: own}
-            for name, result in self.operands.results(op, Exchange(e, env, [value, *more])):
+            lane_numbers = e.vector(f"add {NUMBERS} zeroinitializer, <{numbers}>")
+            env = self.operands.environment(op) | {"%members": "-1", "%at_once": "-1", OWN: lane_numbers}
+            for name, result in self.operands.results(op, ExchangeLowering(e, env, [value, *more])):
                 self.registers.set(name, result)
         except NoVectors:
             attempt.undo()

@@ -25,7 +25,7 @@ from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
-from ptxspec.machine.racing.words import reason
+from ptxspec.machine.racing.words import RacingPair, reason
 
 #: cells that are kept from launch to launch, at most
 _MOST_KEPT = 1 << 22
@@ -70,7 +70,7 @@ class ExactShadow:
 
     def lay(self, name: str, array: np.ndarray) -> None:
         self._arrays[name] = array
-        setattr(self._machine, name, memoryview(array))
+        setattr(self._machine, name, memoryview(array.data))
 
     def array(self, name: str) -> np.ndarray:
         return self._arrays[name]
@@ -129,10 +129,15 @@ class RaceChecker:
         collector: FindingCollector,
         pool: CellPool,
     ):
-        """Raises LaunchError if there is no room for what is remembered of memory."""
+        """Raises LaunchError if there is no room for what is remembered of memory, and ValueError for a kernel or a grid that is
+        too large for that."""
         self.checked, self.program, self.extents = checked, program, extents
         self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
         kernel = program.kernel
+        if len(kernel.code) > shadow.OPS or extents.ctas * contracts.warps.warps_of(extents.threads) > shadow.UNIT - 1:
+            raise ValueError(
+                f"a check for races is of at most {shadow.OPS:,} instructions, functions included, and {shadow.UNIT - 1:,} warps"
+            )
         self.classes = pool.classes(kernel, extents.threads)
         self.warps = contracts.warps.warps_of(extents.threads)
         self.knowledge = Knowledge(self.classes, extents.threads, self.warps, extents.cluster_size)
@@ -142,8 +147,10 @@ class RaceChecker:
         self._cells_anew = 0
         self._shadow = self._made(engine)
         self._page = _page_of_races()
-        #: of each barrier with a count, who has arrived: threads, and whether they wait
-        self._arrived: dict[tuple[int, int], dict[int, bool]] = defaultdict(dict)
+        #: of each barrier with a count, who has arrived: threads, when, and whether they wait
+        self._arrived: dict[tuple[int, int], dict[int, tuple[int, bool]]] = defaultdict(dict)
+        #: the event of the last arrival there: those that follow each other have one time
+        self._arrival = -1
         #: of each CTA, which proxy fences its threads executed last, and when
         self._proxy_fences: dict[int, dict[int, int]] = defaultdict(dict)
         #: the array that the last rows were a part of
@@ -238,7 +245,7 @@ class RaceChecker:
         """Events have happened: rows of `events.WORDS`."""
         if rows.base is None or rows.base is not self._rows_of:
             self._lay(np.ascontiguousarray(rows))
-        at, count = 0, len(rows)
+        at, count, self._arrival = 0, len(rows), -1
         while True:
             at = self._shadow.look(at, count)
             if self._judge_all():
@@ -275,9 +282,7 @@ class RaceChecker:
             case EventKind.FENCE:
                 self._fence(thread, op)
             case EventKind.ARRIVE:
-                self._arrived[thread // self.extents.threads, event["value"]][thread] = (
-                    self.classes.roles[op] == shadow.COUNTED
-                )
+                self._arrive(thread, op, event["value"], at)
             case EventKind.COMPLETE:
                 self._complete(thread, op, event["value"])
             case EventKind.RELEASE:
@@ -338,36 +343,53 @@ class RaceChecker:
             self.knowledge.cta_meets(cta)
             return
         arrived = self._arrived.pop((cta, number), {})
-        self._some_meet(cta, clock, list(arrived), [t for t, waits in arrived.items() if waits])
+        self._some_meet(
+            cta, {t: clock for t, (clock, _) in arrived.items()}, [t for t, (_, waits) in arrived.items() if waits]
+        )
 
-    def _some_meet(self, cta: int, time: int, arrived: list[int], waiting: list[int]) -> None:
-        """Some threads of a CTA have met: whole warps know of whole warps by a table, other threads by what each knows."""
+    def _arrive(self, thread: int, op: int, number: int, at: int) -> None:
+        """A thread arrives at a barrier of some threads: it tells of what it did up to then."""
+        cta = self.knowledge.cta_of(thread)
+        if at != self._arrival + 1:
+            self._advance(cta)
+        self._arrival = at
+        clock = int(self._shadow.array("clocks")[cta]) - 1
+        self._arrived[cta, number][thread] = clock, self.classes.roles[op] == shadow.COUNTED
+
+    def _some_meet(self, cta: int, arrived: dict[int, int], waiting: list[int]) -> None:
+        """Some threads of a CTA have met, which arrived at these times: whole warps know of whole warps by a table, other threads
+        by what each knows."""
         made, knowledge = self._shadow, self.knowledge
         whole, rest = self._whole_warps(arrived)
-        waits, single = self._whole_warps(waiting)
-        extra: Known = {(THREAD, t): time for t in rest}
+        waits, single = self._whole_warps(dict.fromkeys(waiting, 0))
+        extra: Known = {(THREAD, t): arrived[t] for t in rest}
         if whole:
             made.set("by_pairs", 1)
             table = made.array("pair_times").reshape(-1, self.warps)
-            rows = [cta * self.warps + w for w in whole]
-            known = table[rows].max(0)
-            known[whole] = time
+            known = table[[cta * self.warps + w for w in whole]].max(0)
+            for warp, time in whole.items():
+                known[warp] = max(known[warp], time)
             for warp in waits:
                 np.maximum(table[cta * self.warps + warp], known, out=table[cta * self.warps + warp])
             if single:
                 extra |= {(WARP, cta * self.warps + w): int(t) for w, t in enumerate(known.tolist()) if t}
-        knowledge.threads_meet(arrived, waiting, extra)
+        knowledge.threads_meet([*arrived], waiting, extra)
         if extra or knowledge.knows:
             self._learned()
 
-    def _whole_warps(self, threads: list[int]) -> tuple[list[int], list[int]]:
-        """The warps of a CTA all of whose threads are among these, by their numbers in the CTA, and the other threads."""
-        of_warp: dict[int, list[int]] = defaultdict(list)
-        for thread in threads:
-            of_warp[thread % self.extents.threads // shadow.LANES].append(thread)
-        size = self.extents.threads
-        whole = [w for w, members in of_warp.items() if len(members) == min(shadow.LANES, size - w * shadow.LANES)]
-        rest = [t for w, members in of_warp.items() if w not in whole for t in members]
+    def _whole_warps(self, arrived: dict[int, int]) -> tuple[dict[int, int], list[int]]:
+        """The warps of a CTA whose threads have all arrived at one time, by their numbers in the CTA, with that time; and the
+        other threads."""
+        of_warp: dict[int, dict[int, int]] = defaultdict(dict)
+        for thread, time in arrived.items():
+            of_warp[thread % self.extents.threads // shadow.LANES][thread] = time
+        whole, rest = {}, []
+        for warp, times in of_warp.items():
+            there = min(shadow.LANES, self.extents.threads - warp * shadow.LANES)
+            if len(times) == there and len({*times.values()}) == 1:
+                whole[warp] = next(iter(times.values()))
+            else:
+                rest += times
         return whole, rest
 
     def _release(self, thread: int, op: int, mask: int) -> None:
@@ -389,10 +411,10 @@ class RaceChecker:
         if count:
             made.set("suspects", 0)
             for row in made.array("suspected")[: count * words].reshape(-1, words).tolist():
-                self._judge(Suspect(*row))
+                self._judge(SuspectedRace(*row))
         return count
 
-    def _judge(self, s: Suspect) -> None:
+    def _judge(self, s: SuspectedRace) -> None:
         classes, knowledge = self.classes, self.knowledge
         kind = (classes.writes if s.writes else classes.reads)[s.op]
         before = (classes.writes if s.wrote else classes.reads)[s.by]
@@ -409,12 +431,22 @@ class RaceChecker:
             location = self._location(s.place)
             size = max(1, min(classes.all[kind].size, shadow.CELL) if kind >= 0 else shadow.CELL)
             where, other = self._where(s.thread, s.op), self._where(s.other, s.by)
-            note = reason(classes, knowledge, s, (before, kind), where, other)
-            return LaunchFinding("race", note, where, other, location.space, location.address, size, self._page)
+            missed = knowledge.missed.get(s.thread)
+            pair = RacingPair(
+                (before, kind),
+                (other, where),
+                (bool(s.wrote), bool(s.writes)),
+                level,
+                s.op == s.by and s.wrote == s.writes,
+                None if missed is None else (missed[0].kind, missed[1]),
+            )
+            return LaunchFinding(
+                "race", reason(classes, pair), where, other, location.space, location.address, size, self._page
+            )
 
         self.collector.report(("race", s.op, s.by, s.writes, s.wrote, level), finding)
 
-    def _fenced(self, before: int, kind: int, s: Suspect) -> bool:
+    def _fenced(self, before: int, kind: int, s: SuspectedRace) -> bool:
         """Whether a proxy fence that is about the two accesses was executed between them, by a CTA of either."""
         ctas = self.knowledge.cta_of(s.other), self.knowledge.cta_of(s.thread)
         for cta, of_class in zip(ctas, (before, kind), strict=True):
@@ -423,7 +455,7 @@ class RaceChecker:
                     return True
         return False
 
-    def _count(self, s: Suspect) -> None:
+    def _count(self, s: SuspectedRace) -> None:
         """Count a race of two instructions: of many, shadow.py tells no longer."""
         pairs, raced = self._shadow.array("pairs"), self._shadow.array("raced")
         slot, pair = (s.op * 31 + s.by) % shadow.PAIRS, (s.op << 24) + s.by + 1
@@ -439,7 +471,7 @@ class RaceChecker:
         return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
 
 
-class Suspect(NamedTuple):
+class SuspectedRace(NamedTuple):
     """An access that nothing orders behind an earlier one, as far as shadow.py knows: its words."""
 
     place: int

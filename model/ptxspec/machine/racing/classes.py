@@ -107,7 +107,7 @@ class OperationClasses:
     def tables(self) -> dict[str, np.ndarray]:
         """What shadow.py looks up, by its names."""
         pairs = [word for both in zip(self.reads, self.writes, strict=True) for word in both]
-        weak = [int(not contracts.operations.is_strong(one.operation())) for one in self.all]
+        weak = [int(not contracts.operations.is_strong(kind.operation())) for kind in self.all]
         tables = {
             "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
             "part_of": [self.all[n].size if n >= 0 else shadow.CELL for n in map(max, self.reads, self.writes)],
@@ -122,14 +122,14 @@ class OperationClasses:
     def synchronizes(self) -> bool:
         """Whether some instruction releases or acquires."""
         page = contracts.synchronization
-        return any(page.releases(o) or page.acquires(o) for o in (one.operation() for one in self.all))
+        return any(page.releases(o) or page.acquires(o) for o in (kind.operation() for kind in self.all))
 
     @cached_property
     def has_narrow(self) -> bool:
         """Whether some strong operation has a scope that does not include the grid."""
         far = _PLACES[shadow.SAME_GRID]
-        strong = [one for one in self.all if contracts.operations.is_strong(one.operation())]
-        return not all(contracts.scopes.scope_includes(one.operation(), one.operation(*far)) for one in strong)
+        strong = [kind for kind in self.all if contracts.operations.is_strong(kind.operation())]
+        return not all(contracts.scopes.scope_includes(kind.operation(), kind.operation(*far)) for kind in strong)
 
     def _asks(self, i: int) -> bool:
         """Whether the host looks at the accesses of an instruction."""

@@ -18,7 +18,7 @@ from ptxspec.machine.racing.shadow import LANES, SAME_CLUSTER, SAME_CTA, SAME_GR
 MOST_OBSERVED = 64
 
 
-class Release(NamedTuple):
+class Releaser(NamedTuple):
     """An operation that releases: its class, and a thread of the CTA that executes it; -1 where all scopes include the grid."""
 
     kind: int
@@ -30,14 +30,14 @@ class StrongWrite(NamedTuple):
 
     kind: int
     thread: int
-    published: dict[Release, Log]
+    published: dict[Releaser, Log]
 
 
 class Observation(NamedTuple):
     """What a thread has read and not acquired: by an operation of this class, the logs up to entries, and who released them."""
 
     kind: int
-    released: tuple[tuple[Release, Unit, int], ...]
+    released: tuple[tuple[Releaser, Unit, int], ...]
 
 
 class Knowledge:
@@ -59,7 +59,7 @@ class Knowledge:
         #: by the scope of a fence, and the threads that it includes, what fences in Fence-SC order know
         self._sequential: dict[tuple[int, int], Log] = {}
         #: why a thread got nothing of what it read last: the releasing operation, and the acquiring one
-        self.missed: dict[int, tuple[Release, int]] = {}
+        self.missed: dict[int, tuple[Releaser, int]] = {}
 
     # threads -------------------------------------------------------------------------------------------------------------
 
@@ -133,9 +133,9 @@ class Knowledge:
 
     # releases and acquires -----------------------------------------------------------------------------------------------
 
-    def _snapshot(self, thread: int, own: Known) -> Known:
+    def _snapshot(self, thread: int, done: Known) -> Known:
         known = self.known_by(thread)
-        join(known, own)
+        join(known, done)
         return known
 
     def _acquire(self, thread: int, kind: int, observation: Observation) -> None:
@@ -153,7 +153,7 @@ class Knowledge:
         if last is None or not last.published or not self.classes.begins_acquire(kind):
             return
         if not self.classes.strong(last.kind, kind, self.level(last.thread, thread)):
-            self.missed[thread] = Release(last.kind, last.thread), kind
+            self.missed[thread] = Releaser(last.kind, last.thread), kind
             return
         released = tuple((release, (LOG, log.number), log.length) for release, log in last.published.items())
         observation = Observation(kind, released)
@@ -167,10 +167,10 @@ class Knowledge:
             observation = Observation(kind, tuple((release, log, length) for (release, log), length in latest))
         observed[location] = observation
 
-    def write(self, thread: int, kind: int, location: int, own: Known) -> bool:
-        """A thread writes a location by a strong operation; `own` is what it did itself. Whether that publishes something."""
+    def write(self, thread: int, kind: int, location: int, done: Known) -> bool:
+        """A thread writes a location by a strong operation; `done` is what it did itself. Whether that publishes something."""
         classes, last = self.classes, self._writes.get(location)
-        published: dict[Release, Log] = {}
+        published: dict[Releaser, Log] = {}
         if (
             last is not None
             and classes.is_atomic(kind)
@@ -179,7 +179,7 @@ class Knowledge:
             published = last.published
         releases: list[tuple[int, Known]] = []
         if classes.releases(kind, kind):
-            known = self._snapshot(thread, own)
+            known = self._snapshot(thread, done)
             releases.append((kind, known))
             self._released[thread, location] = kind, known
         elif (thread, location) in self._released:
@@ -189,14 +189,14 @@ class Knowledge:
         releases += [(fence, known) for fence, known in self._fences[thread].items() if classes.releases(fence, kind)]
         representative = self.cta_of(thread) * self.threads if classes.has_narrow else -1
         for by, known in releases:
-            release = Release(by, representative)
+            release = Releaser(by, representative)
             if release not in published:
                 published[release] = self.logs.new()
             published[release].append(known)
         self._writes[location] = StrongWrite(kind, thread, published)
         return bool(releases)
 
-    def fence(self, thread: int, kind: int, own: Known) -> None:
+    def fence(self, thread: int, kind: int, done: Known) -> None:
         """A thread executes a memory fence."""
         classes = self.classes
         for observation in self._observed[thread].values():
@@ -207,7 +207,7 @@ class Knowledge:
                 log = self._sequential.setdefault((scope, instance), self.logs.new())
                 self.learn((THREAD, thread), self.cta_of(thread), {(LOG, log.number): log.length})
         if classes.is_release(kind):
-            known = self._snapshot(thread, own)
+            known = self._snapshot(thread, done)
             self._fences[thread][kind] = known
             if classes.is_sequential(kind):
                 for key in classes.scopes_within(kind, self.cta_of(thread), self.cluster):

@@ -2,82 +2,90 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.machine.errors import Where
 from ptxspec.machine.racing.classes import OperationClass, OperationClasses
 from ptxspec.machine.racing.shadow import SAME_CLUSTER, SAME_CTA, SAME_THREAD
-from ptxspec.terms.orders import Proxy
+from ptxspec.terms.orders import Proxy, Scope
 
-if TYPE_CHECKING:
-    from ptxspec.machine.racing.checker import Suspect
-    from ptxspec.machine.racing.knowledge import Knowledge
+#: scopes, from the narrowest to the widest
+_SCOPES = list(Scope)
 
 
-def reason(
-    classes: OperationClasses, knowledge: Knowledge, s: Suspect, kinds: tuple[int, int], where: Where, other: Where
-) -> str:
-    """The two accesses, and what does not order them. `kinds` are the classes of the earlier access and of the later one."""
-    before, now = (classes.all[kind] for kind in kinds)
-    level = knowledge.level(s.other, s.thread)
+class RacingPair(NamedTuple):
+    """Two accesses that race: the classes of their operations, where each is, whether each writes, how near their threads are to
+    one another, and whether one instruction makes both. `missed` are the classes of a release that the later thread has read
+    from and of the operation by which it did not acquire that."""
+
+    kinds: tuple[int, int]
+    places: tuple[Where, Where]
+    writes: tuple[bool, bool]
+    level: int
+    by_one_instruction: bool
+    missed: tuple[int, int] | None
+
+
+def reason(classes: OperationClasses, pair: RacingPair) -> str:
+    """The two accesses, and what does not order them."""
+    before, now = (classes.all[kind] for kind in pair.kinds)
     what = {
-        (0, 1): "a read and a later write", (1, 0): "a write and a later read", (1, 1): "two writes",
-    }[s.wrote, s.writes]  # fmt: skip
-    if s.op == s.by and s.writes == s.wrote:
+        (False, True): "a read and a later write", (True, False): "a write and a later read", (True, True): "two writes",
+    }[pair.writes]  # fmt: skip
+    if pair.by_one_instruction:
         what = "two writes by one instruction"
-    lines = [f"{what} of {'one thread' if level == SAME_THREAD else _near(level, where, other)}"]
-    if not classes.connected(*kinds, level):
+    what = f"{what} of {_threads(pair)}"
+    if not classes.connected(*pair.kinds, pair.level):
         proxy = now.proxy if now.proxy is not Proxy.GENERIC else before.proxy
-        lines.append(f"one of which goes through the {proxy.value} proxy, and no fence between proxies is between them")
-        return ", ".join(lines)
-    lines.append(_missing(level, where, other))
-    if (strength := _strength(before, now, classes, kinds, level)) is not None:
-        lines.append(strength)
-    if (missed := knowledge.missed.get(s.thread)) is not None:
-        lines.append(_missed(classes, knowledge, *missed, s.thread))
-    return "; ".join([", ".join(lines[:2]), *lines[2:]])
+        return (
+            f"{what}, one of which goes through the {proxy.value} proxy, and no fence between proxies is between them"
+        )
+    reasons = [f"{what}, {_missing(pair.level)}", *_strength(classes, pair)]
+    if pair.missed is not None:
+        scopes = _scopes(classes.all[kind] for kind in pair.missed)
+        reasons.append(
+            f"the later thread read from a release, and did not acquire that: {scopes} does not include both threads"
+        )
+    return "; ".join(reasons)
 
 
-def _near(level: int, where: Where, other: Where) -> str:
-    """Whose they are."""
-    if level == SAME_CTA:
+def _threads(pair: RacingPair) -> str:
+    """Whose accesses they are."""
+    if pair.level == SAME_THREAD:
+        return "one thread"
+    if pair.level == SAME_CTA:
         return "threads of one CTA"
-    return "threads of a cluster" if level == SAME_CLUSTER else f"CTAs {_shown(other.cta)} and {_shown(where.cta)}"
+    if pair.level == SAME_CLUSTER:
+        return "CTAs of one cluster"
+    return "CTAs " + " and ".join(str(cta[0] if not any(cta[1:]) else cta) for cta in (w.cta for w in pair.places))
 
 
-def _shown(place: tuple[int, int, int]) -> str:
-    return str(place[0]) if not any(place[1:]) else str(place)
-
-
-def _missing(level: int, where: Where, other: Where) -> str:
+def _missing(level: int) -> str:
     """What would order them."""
     if level == SAME_CTA:
-        return "no bar.sync, and for lanes of a warp no bar.warp.sync, is between them"
+        return "and no bar.sync, or bar.warp.sync for lanes of a warp, is between them"
     if level == SAME_CLUSTER:
-        return "no barrier.cluster is between them, and no release that is acquired"
-    return "no release by the first that the second acquires is between them"
+        return "and no barrier.cluster, or release that is acquired, is between them"
+    return "and no release by the first that the second acquires is between them"
 
 
-def _strength(
-    before: OperationClass, now: OperationClass, classes: OperationClasses, kinds: tuple[int, int], level: int
-) -> str | None:
+def _strength(classes: OperationClasses, pair: RacingPair) -> list[str]:
     """Why strong operations are not morally strong."""
-    strong = [contracts.operations.is_strong(one.operation()) for one in (before, now)]
-    if strong == [False, False]:
-        return None
+    before, now = (classes.all[kind] for kind in pair.kinds)
+    strong = [contracts.operations.is_strong(kind.operation()) for kind in (before, now)]
+    if not any(strong):
+        return []
     if not all(strong):
-        return f"the {'first' if strong[0] else 'second'} is strong, the other one is weak"
-    if classes.strong(*kinds, level):
-        return "both are strong, but do not access the same bytes"
+        return [f"the {'first' if strong[0] else 'second'} is strong, and the other one weak"]
+    if classes.strong(*pair.kinds, pair.level):
+        return ["both are strong, and do not access the same bytes"]
     if before.size != now.size:
-        return f"both are strong, but of {before.size} and {now.size} bytes"
-    narrow = min((one.scope for one in (before, now) if one.scope is not None), key=list(type(before.scope)).index)  # type: ignore[arg-type]
-    return f"both are strong, but .{narrow.value} does not include both threads"
+        return [f"both are strong, and of {before.size} and {now.size} bytes"]
+    return [f"both are strong, and {_scopes((before, now))} does not include both threads"]
 
 
-def _missed(classes: OperationClasses, knowledge: Knowledge, release: object, kind: int, thread: int) -> str:
-    """What the later thread has read and could not acquire."""
-    first, last = classes.all[release.kind], classes.all[kind]  # type: ignore[attr-defined]
-    scopes = " and ".join(dict.fromkeys(f".{one.scope.value}" for one in (first, last) if one.scope is not None))
-    return f"what the later thread read from a release, it did not acquire: scopes {scopes} do not include both threads"
+def _scopes(kinds: Iterable[OperationClass]) -> str:
+    """The narrowest scope of some operations."""
+    return f".{min((kind.scope for kind in kinds if kind.scope is not None), key=_SCOPES.index).value}"

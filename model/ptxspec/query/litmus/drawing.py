@@ -8,8 +8,10 @@ from typing import Protocol
 
 #: in units of the picture: a column's width at least and for each character, a row's height, and the margin
 LEAST, CHARACTER, ROW, MARGIN = 150, 7, 44, 16
-#: arrows: what a read reads from, and which write is later
-_ARROWS = {"reads from": "#b3261e", "coherence": "#1a56a8"}
+#: arrows: to a read from the write that it reads from, from one write to a later one, and others
+READS_FROM, COHERENCE = "reads from", "coherence"
+_COLOURS = {READS_FROM: "#b3261e", COHERENCE: "#1a56a8"}
+_OTHER = "#1b7f3b"
 
 
 class ShownOperation(Protocol):
@@ -25,15 +27,13 @@ class ShownOperation(Protocol):
     def writes(self) -> int | None: ...
 
 
-def drawn(
-    operations: Sequence[ShownOperation], reads_from: Mapping[str, str], coherence: Sequence[tuple[str, str]]
-) -> str:
-    """An SVG picture of an execution. `reads_from` has the write of each read, `coherence` the writes in their order, by
-    names."""
+def drawn(operations: Sequence[ShownOperation], arrows: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """An SVG picture of an execution. `arrows` has pairs of operations by their names, by what the arrows are; a pair that
+    others imply is left out."""
     columns: dict[str, list[ShownOperation]] = {}
     for operation in operations:
         columns.setdefault(operation.name.partition(".")[0], []).append(operation)
-    initial = sorted({n for n in (*reads_from.values(), *(a for a, _ in coherence)) if n.startswith("(")})
+    initial = sorted({n for pairs in arrows.values() for pair in pairs for n in pair if n.startswith("(")})
     longest = max((len(_label(o)) for o in operations), default=0)
     width = max(LEAST, longest * CHARACTER + 2 * MARGIN)
     places: dict[str, tuple[float, float]] = {}
@@ -50,13 +50,13 @@ def drawn(
             places[operation.name] = (x, top + ROW * (k + 0.5))
             parts.append(_text(*places[operation.name], _label(operation), "middle"))
     height = top + ROW * max(map(len, columns.values()), default=0) + MARGIN
-    arrows = [("reads from", writer, reader) for reader, writer in reads_from.items()]
-    arrows += [("coherence", a, b) for a, b in _steps(coherence)]
-    parts += [_arrow(places[a], places[b], kind) for kind, a, b in arrows]
+    for kind, pairs in arrows.items():
+        both = {(a, b) for a, b in pairs if (b, a) in pairs}
+        parts += [_arrow(places[a], places[b], kind, (a, b) in both) for a, b in _steps(pairs)]
     heads = "".join(
         f'<marker id="{kind.replace(" ", "-")}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
-        f'orient="auto"><path d="M0 0 8 4 0 8z" fill="{colour}"/></marker>'
-        for kind, colour in _ARROWS.items()
+        f'orient="auto"><path d="M0 0 8 4 0 8z" fill="{_COLOURS.get(kind, _OTHER)}"/></marker>'
+        for kind in arrows
     )
     words = f"An execution of {len(columns)} threads"
     return (
@@ -74,19 +74,22 @@ def _text(x: float, y: float, words: str, anchor: str, weight: str = "normal") -
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" font-weight="{weight}">{escape(words)}</text>'
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:
+def _arrow(start: tuple[float, float], end: tuple[float, float], kind: str, without_head: bool) -> str:
     """An arrow that bends, so that those between the same two operations are apart."""
     (x, y), (u, v) = start, end
-    bend = 24 if kind == "coherence" else -24
+    bend = -24 if kind == READS_FROM else 24
     middle = f"{(x + u) / 2 + bend:.0f} {(y + v) / 2 + abs(bend) / 2:.0f}"
-    colour = _ARROWS[kind]
+    colour = _COLOURS.get(kind, _OTHER)
+    head = "" if without_head else f'marker-end="url(#{kind.replace(" ", "-")})"'
     return (
         f'<path d="M{x:.0f} {y + 5:.0f}Q{middle} {u:.0f} {v - 12:.0f}" fill="none" stroke="{colour}" '
-        f'marker-end="url(#{kind.replace(" ", "-")})"><title>{kind}</title></path>'
+        f"{head}><title>{escape(kind)}</title></path>"
     )
 
 
 def _steps(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs of an order without those that others imply."""
-    known = set(pairs)
-    return [(a, b) for a, b in pairs if not any((a, c) in known and (c, b) in known for _, c in known)]
+    known = {(a, b) for a, b in pairs if a != b}
+    if any((b, a) in known for a, b in known):  # of a pair both ways round one is enough
+        return sorted((a, b) for a, b in known if a < b or (b, a) not in known)
+    return [p for p in sorted(known) if not any((p[0], c) in known and (c, p[1]) in known for _, c in known)]

@@ -52,12 +52,15 @@ class ThreadOperation(NamedTuple):
 
 class ThreadPath(NamedTuple):
     """What a thread executes where all conditions over what it reads hold, and what its registers hold then. `ended` is False if
-    it went through a loop more often than was asked for, and nothing is said of what it does then."""
+    it went through a loop more often than was asked for, and nothing is said of what it does then. The operations of its last
+    turn begin at `turn`, and the registers are the same before and behind it where `repeats` holds."""
 
     operations: tuple[ThreadOperation, ...]
     conditions: tuple[Bool, ...]
     registers: dict[str, Any]
     ended: bool
+    turn: int = 0
+    repeats: Bool = FALSE
 
 
 @dataclass
@@ -70,6 +73,8 @@ class _Partial:
     conditions: tuple[Bool, ...] = ()
     operations: tuple[ThreadOperation, ...] = ()
     counts: dict[int, int] = field(default_factory=dict)
+    #: of each block that a loop has come back to, the operations and the registers then
+    returns: dict[int, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     position: int = 0
     #: what decided on the way that was taken
     decided_by: frozenset[str] = frozenset()
@@ -166,12 +171,15 @@ class ThreadWalk(KernelExecution):
         """The path at another block, or at the end of the thread."""
         if number is None:
             return ThreadPath(path.operations, path.conditions, path.registers, True)
-        counts = path.counts
+        counts, returns = path.counts, path.returns
         if number <= path.block:
             counts = {**counts, number: counts.get(number, 0) + 1}
             if counts[number] > self.loops:
-                return ThreadPath(path.operations, path.conditions, path.registers, False)
-        return replace(path, block=number, index=self.flow.blocks[number].start, counts=counts)
+                turn, before = returns.get(number, (0, {}))
+                repeats = _same(before, path.registers) if before else FALSE
+                return ThreadPath(path.operations, path.conditions, path.registers, False, turn, repeats)
+            returns = {**returns, number: (len(path.operations), path.registers)}
+        return replace(path, block=number, index=self.flow.blocks[number].start, counts=counts, returns=returns)
 
     def _executed(self, op: Op, path: _Partial) -> Iterator[_Partial]:
         """The path behind an instruction after which the next one follows; one for each place that it may access."""
@@ -346,3 +354,15 @@ class ThreadWalk(KernelExecution):
                 kind = kinds.BARRIER if isinstance(effect, effects.Wait) else kinds.ARRIVAL
                 self._add(kind, op, barrier=f"CTA {number.lo}", threads=None if threads is None else threads.lo)
         return replace(path, operations=self._path.operations)
+
+
+def _same(before: dict[str, Any], registers: dict[str, Any]) -> Bool:
+    """When registers hold what they held before."""
+    same: Bool = TRUE
+    for name, value in registers.items():
+        if name not in before:
+            return FALSE
+        earlier = before[name]
+        if value is not earlier:
+            same = same & (~(value ^ earlier) if isinstance(value, Bool) else value == earlier)
+    return same

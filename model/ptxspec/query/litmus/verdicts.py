@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import product
 from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
-from ptxspec.base.options import LitmusMethod, LitmusStatus
+from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
 from ptxspec.machine.call_graph import linked
-from ptxspec.query.litmus.drawing import drawn
+from ptxspec.query.litmus.drawing import COHERENCE, READS_FROM, drawn
 from ptxspec.query.litmus.executions import Candidate, Enumeration, OutOfTime, bits
 from ptxspec.query.litmus.formula import Formula
+from ptxspec.query.litmus.liveness import SpinSearch
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
@@ -23,7 +24,7 @@ from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.relations import NEWEST_MODEL, OLDEST_MODEL, MemoryModel
+from ptxspec.terms.relations import NEWEST_MODEL, OLDEST_MODEL, MemoryModel, Relation
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
 #: how often a loop is taken at most
@@ -70,7 +71,8 @@ class LitmusWitness(NamedTuple):
         >>> ptxspec.litmus(text).witness.svg().startswith("<svg")
         True
         """
-        return drawn(self.operations, self.reads_from, self.coherence)
+        sources = [(writer, reader) for reader, writer in self.reads_from.items()]
+        return drawn(self.operations, {READS_FROM: sources, COHERENCE: self.coherence})
 
 
 class BrokenAxiom(NamedTuple):
@@ -87,12 +89,35 @@ class BrokenAxiom(NamedTuple):
     steps: tuple[str, ...]
 
 
+class LivenessVerdict(NamedTuple):
+    """Whether a thread may spin forever, if the scheduler is fair: `status` is "live" (none may), "spins", or "unknown".
+    `threads` are those that spin in the execution of the `witness`, by their names; its operations end with a turn of each that
+    is repeated. What a thread does in more turns of a loop than `loops` is not looked at.
+
+    >>> test = '''PTX wait { flag = 0; }
+    ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
+    ... st.relaxed.gpu flag, 1 | L: ld.weak r0, flag ;
+    ... | bne r0, 1, L ;
+    ... exists (P1:r0 == 1)'''
+    >>> ptxspec.litmus(test).liveness.threads
+    ('P1',)
+    >>> ptxspec.litmus(test.replace("ld.weak", "ld.relaxed.gpu")).liveness.status
+    'live'
+    """
+
+    status: LivenessStatus
+    loops: int
+    threads: tuple[str, ...]
+    witness: LitmusWitness | None
+
+
 class LitmusVerdict(NamedTuple):
     """Whether a program may have an outcome. `status` is "allowed" or "forbidden": for `exists` and `~exists`, of the outcome
     that the condition describes, for `forall` of every other one. `holds` says whether the test's condition as it is stated is
     true. An allowed outcome has a `witness`; for a forbidden one, `reasons` are the axioms that all executions with it break.
     `notes` say what was not looked at. A program with a data race of mixed size, of which the model says nothing, is
-    "undefined"; one on which a solver gives no answer is "unknown". In both cases `holds` is None.
+    "undefined"; one on which a solver gives no answer is "unknown". In both cases `holds` is None. A program with loops has a
+    verdict on its `liveness`, too.
 
     >>> test = \"\"\"PTX SB { x = 0; y = 0; }
     ... P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
@@ -115,6 +140,7 @@ class LitmusVerdict(NamedTuple):
     reasons: tuple[BrokenAxiom, ...]
     notes: tuple[str, ...]
     seconds: float
+    liveness: LivenessVerdict | None
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, for JSON.
@@ -123,15 +149,20 @@ class LitmusVerdict(NamedTuple):
         >>> ptxspec.litmus(text).as_dict()["status"]
         'allowed'
         """
-        witness = self.witness
+        live = self.liveness
         return {
             **self._asdict(),
-            "witness": None
-            if witness is None
-            else {**witness._asdict(), "operations": [o._asdict() for o in witness.operations]},
+            "witness": _witness_as_dict(self.witness),
+            "liveness": None if live is None else {**live._asdict(), "witness": _witness_as_dict(live.witness)},
             "reasons": [reason._asdict() for reason in self.reasons],
             "seconds": round(self.seconds, 3),
         }
+
+
+def _witness_as_dict(witness: LitmusWitness | None) -> dict[str, Any] | None:
+    if witness is None:
+        return None
+    return {**witness._asdict(), "operations": [operation._asdict() for operation in witness.operations]}
 
 
 def model_of(name: str) -> MemoryModel:
@@ -175,15 +206,25 @@ def litmus(
         raise ValueError(f"loops are taken 0 to 100 times, not {loops!r}")
     if by not in get_args(LitmusMethod):
         raise ValueError(f"by={by!r}: {' or '.join(get_args(LitmusMethod))}")
-    question = _Question(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
+    question = LitmusQuestion(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
     return question.decided(by, timeout)
 
 
-class _Question:
-    """A test and a model."""
+def impossible(
+    text: str, outcomes: Iterable[tuple[int, ...]], model: str = "9.1", path: str = "<litmus>", loops: int = LOOPS
+) -> set[tuple[int, ...]]:
+    """Those of the outcomes that no execution of a test has. An outcome says what the registers and variables of the test's
+    condition hold in the end, in the order in which the condition names them first; whether the condition holds is not asked.
+    None is impossible if the test has a data race of mixed size. Raises as `litmus` does."""
+    question = LitmusQuestion(read(text, path), model_of(model), model.removeprefix("ptx-"), loops)
+    return question.impossible(set(outcomes))
+
+
+class LitmusQuestion:
+    """A test and a model, and the paths of its threads."""
 
     def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
-        self.test, self.model, self.model_name = test, model, name
+        self.test, self.model, self.model_name, self.loops = test, model, name, loops
         self.enumeration = Enumeration(model)
         self.asked = values_in(test.condition)
         self.of_memory = any(value[0] == "memory" for value in self.asked)  # type: ignore[index]
@@ -220,10 +261,46 @@ class _Question:
             self.notes[f"not all executions were looked at in {timeout:g} seconds"] = None
         if status == "forbidden" and by == "enumeration":
             reasons = self._reasons()
+        liveness = None if status == "undefined" else self._liveness()
         is_true = (status == "allowed") == (self.test.quantifier == "exists")
         return self._verdict(
-            status, None if status in ("undefined", "unknown") else is_true, witness, reasons, time.monotonic() - began
+            status,
+            None if status in ("undefined", "unknown") else is_true,
+            witness,
+            reasons,
+            time.monotonic() - began,
+            liveness,
         )
+
+    def _liveness(self) -> LivenessVerdict | None:
+        """Whether a thread may spin forever, as far as that is found in time."""
+        search = SpinSearch(self.enumeration, self.test.variables, self.paths)
+        if not search.has_loops:
+            return None
+        try:
+            for candidate, spinning in search.executions():
+                witness = self._shown(candidate, {})
+                return LivenessVerdict("spins", self.loops, tuple(f"P{thread}" for thread in spinning), witness)
+        except OutOfTime:
+            return LivenessVerdict("unknown", self.loops, (), None)
+        return LivenessVerdict("live", self.loops, (), None)
+
+    def impossible(self, left: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+        """Those of the outcomes that no execution has. `left` is changed."""
+        if self._has_mixed_race():
+            return set()
+        for combination in self._combinations():
+            paths = combination.paths
+
+            def may_be_left(values: dict[str, int], paths: Any = paths) -> bool:
+                return self.of_memory or tuple(self._register(v, paths, values) for v in self.asked) in left
+
+            for candidate in self.enumeration.candidates(combination, may_be_left):
+                for final in self._final(candidate):
+                    left.discard(tuple(final[value] for value in self.asked))
+                if not left:
+                    return left
+        return left
 
     def _verdict(
         self,
@@ -232,6 +309,7 @@ class _Question:
         witness: LitmusWitness | None,
         reasons: tuple[BrokenAxiom, ...],
         seconds: float,
+        liveness: LivenessVerdict | None,
     ) -> LitmusVerdict:
         return LitmusVerdict(
             self.test.name,
@@ -243,6 +321,7 @@ class _Question:
             reasons,
             tuple(self.notes),
             seconds,
+            liveness,
         )
 
     def _solved(self) -> tuple[LitmusStatus, LitmusWitness | None]:
@@ -362,14 +441,30 @@ class _Question:
         return False
 
     def _witness(self) -> LitmusWitness | None:
+        result = self.execution()
+        return None if result is None else self._shown(*result)
+
+    def execution(self) -> tuple[Candidate, dict[object, int]] | None:
+        """An execution with the outcome that is asked about, and what is asked about in the end; None if there is none. Raises
+        OutOfTime."""
         for combination in self._combinations():
             for candidate in self.enumeration.candidates(combination, self._may_be_wanted(combination)):
                 for final in self._final(candidate):
                     if self._is_wanted(final.__getitem__):
-                        return self._shown(candidate, final)
+                        return candidate, final
             if not combination.phases:
                 self.notes["threads may wait at a barrier that never completes"] = None
         return None
+
+    def related(self, relation: Relation) -> tuple[LitmusWitness, tuple[tuple[str, str], ...]] | None:
+        """An execution with the outcome that is asked about, and a relation's pairs in it, by the names of the operations."""
+        result = self.execution()
+        if result is None:
+            return None
+        execution = result[0].execution
+        names = Reasons(execution).names
+        pairs = [(names[i], names[k]) for i, row in enumerate(execution.rows(relation)) for k in bits(row)]
+        return self._shown(*result), tuple(pairs)
 
     def _shown(self, candidate: Candidate, final: dict[object, int]) -> LitmusWitness:
         execution, combination = candidate.execution, candidate.combination

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.base.escaping import printable
@@ -45,24 +46,39 @@ def module_of(test: LitmusTest) -> Checked:
     for name, (space, type) in test.types.items():
         texts.append(f".{space} .align 8 .{type} {name};")
         lines.append(1)
-    for thread, column in enumerate(test.columns):
-        written = [(line, cell) for cell in column for line in _Writer(test, cell).lines()]
-        types = _types(test, written)
+    for thread, (registers, written) in enumerate(bodies_of(test)):
         texts.append(f".visible .entry P{thread}() {{")
         lines.append(1)
-        for name, register in types.items():
+        for name, register in registers.items():
             texts.append(f".reg .{register.name.removeprefix('.')} {name};")
             lines.append(1)
         for line, cell in written:
             texts.append(line)
             lines.append(cell.line)
         texts.append("}")
-        lines.append(column[-1].line if column else 1)
+        lines.append(written[-1][1].line if written else 1)
     text = "\n".join(texts) + "\n"
     try:
         return check(text, test.path)
     except PtxError as error:
         raise _located(test, error, lines) from None
+
+
+class ThreadBody(NamedTuple):
+    """What a thread of a test executes, as PTX: the types of its registers, and its lines with the cells that they are from.
+    Variables stand for their addresses."""
+
+    registers: dict[str, Type]
+    lines: list[tuple[str, Cell]]
+
+
+def bodies_of(test: LitmusTest) -> list[ThreadBody]:
+    """What each thread executes. Raises LitmusError."""
+    bodies = []
+    for column in test.columns:
+        written = [(line, cell) for cell in column for line in _Writer(test, cell).lines()]
+        bodies.append(ThreadBody(_types(test, written), written))
+    return bodies
 
 
 def _located(test: LitmusTest, error: PtxError, lines: list[int]) -> LitmusError:

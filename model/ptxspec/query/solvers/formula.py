@@ -45,7 +45,7 @@ def symbol(name: str) -> str:
     return "in." + re.sub(r"[^\w~!@$%^&*+=<>.?/-]", lambda match: f"@x{ord(match[0]):x}@", short, flags=re.ASCII)
 
 
-class Formula:
+class SolverFormula:
     """A claim as text that a solver reads. `parts` are the values that are asserted, `words` has the constant of each input."""
 
     def __init__(self, claim: Bool, types: Mapping[str, Type]):

@@ -13,7 +13,7 @@ import ptxspec.query.solvers.portfolio as portfolio
 from ptxspec.base.options import Solver
 from ptxspec.query.minimal import smallest
 from ptxspec.query.solvers.answers import SolverAnswer, SolverReply
-from ptxspec.query.solvers.formula import EAGER, Formula
+from ptxspec.query.solvers.formula import EAGER, SolverFormula
 from ptxspec.query.solvers.z3_solver import loaded, model_of
 from ptxspec.query.trials import tried
 from ptxspec.terms.core import Bool
@@ -67,7 +67,7 @@ def _unanswered(reply: SolverReply, begun: float, solver: Solver) -> SolverAnswe
 def _answer(
     claim: Bool, types: Mapping[str, Type], deadline: float, solver: Solver, purpose: str, simple: bool, surely: bool
 ) -> SolverAnswer:
-    begun, formula = time.monotonic(), Formula(claim, types)
+    begun, formula = time.monotonic(), SolverFormula(claim, types)
     eager = formula.pair_count() <= EAGER
     if eager:
         formula.tie(formula.pairs())
@@ -111,7 +111,7 @@ def _answer(
 class _SolverModel(NamedTuple):
     """A model of a formula."""
 
-    formula: Formula
+    formula: SolverFormula
     model: Mapping[str, Any]
 
     @property
@@ -123,7 +123,7 @@ class _SolverModel(NamedTuple):
 class _Simpler:
     """Asks z3 for models of a formula that meet a further condition on the inputs, which has no freedom in it."""
 
-    def __init__(self, formula: Formula):
+    def __init__(self, formula: SolverFormula):
         self.formula = formula
 
     @cached_property

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
-from ptxspec.evidence.kernels.cases import PROFILE
-from ptxspec.evidence.kernels.function_cases import comparable
+from ptxspec.evidence.choices import PROFILE
 from ptxspec.evidence.kernels.instruction_kernels import (
     TODAY,
     is_of_today,
     module_for,
 )
+from ptxspec.evidence.kernels.signatures import comparable
 from ptxspec.language.forms import Form, forms, page_name, registry
 from ptxspec.terms.kinds import Immediate, MatrixFragment, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from ptxspec_workshop.generate.fuzzing.random_instruction import Pool, instruction
 from ptxspec_workshop.generate.fuzzing.random_statements import Block, RandomFunction, Statement, Writer, flat
 from ptxspec_workshop.generate.fuzzing.statement_kinds import ENDS, KINDS, PLACES, WARP, WRONG, Kind
-from ptxspec_workshop.generate.fuzzing.surroundings import Shape, Surroundings
+from ptxspec_workshop.generate.fuzzing.surroundings import ModuleImage, Surroundings
 
 #: marks of a kind in a module, at most
 MARKS = 3
@@ -235,7 +235,7 @@ class ModuleWriter(Writer):
 
     # images -----------------------------------------------------------------------------------------------------------
 
-    def coordinates(self, shape: Shape, floating: bool) -> tuple[str, str]:
+    def coordinates(self, shape: ModuleImage, floating: bool) -> tuple[str, str]:
         """What makes coordinates from registers, and the coordinates in braces."""
         count, form = _INDICES[shape.geometry], "%z{}" if floating else "%y{}"
         lines = "and.b32 %y3, $r, 3; " if shape.geometry.startswith("a") else ""

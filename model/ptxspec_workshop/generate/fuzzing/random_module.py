@@ -21,7 +21,7 @@ from ptxspec_workshop.generate.fuzzing.random_program import (
 )
 from ptxspec_workshop.generate.fuzzing.random_statements import RandomFunction, flat
 from ptxspec_workshop.generate.fuzzing.statement_kinds import ADDRESSES, KINDS, PLACES, VARIABLES
-from ptxspec_workshop.generate.fuzzing.surroundings import Shape, Surroundings
+from ptxspec_workshop.generate.fuzzing.surroundings import ModuleImage, Surroundings
 
 _POOL = {width: registers[:4] for width, registers in REGISTERS.items()}
 _DECLARED = (
@@ -151,18 +151,20 @@ class RandomModule(RandomProgram):
         return "\n".join([*head, *variables, text, ""])
 
 
-def _texture(source: random.Random, name: str) -> Shape:
+def _texture(source: random.Random, name: str) -> ModuleImage:
     geometry = source.choice(["1d", "2d", "2d", "3d", "a1d", "a2d", "cube"])
     dtype = source.choice(["uint8", "int16", "uint32", "int32", "float32", "float32", "float16"])
     fractions = dtype in ("uint8", "int16") and source.random() < 0.5
     filter = source.choice(["nearest", "linear"]) if fractions or dtype.startswith("float") else "nearest"
     normalized = geometry == "cube" or source.random() < 0.4
-    return Shape(name, "texref", geometry, dtype, source.choice([1, 2, 4]), filter, normalized, fractions)
+    return ModuleImage(name, "texref", geometry, dtype, source.choice([1, 2, 4]), filter, normalized, fractions)
 
 
-def _surface(source: random.Random) -> Shape:
+def _surface(source: random.Random) -> ModuleImage:
     geometry = source.choice(["1d", "2d", "3d", "a1d", "a2d"])
-    return Shape("surf", "surfref", geometry, source.choice(["uint32", "uint8", "int16"]), source.choice([1, 2, 4]))
+    return ModuleImage(
+        "surf", "surfref", geometry, source.choice(["uint32", "uint8", "int16"]), source.choice([1, 2, 4])
+    )
 
 
 def varied(seed: int) -> RandomModule:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels.cases import HEAD, Launch
+from ptxspec_workshop.generate.cases import HEAD, Launch
 from ptxspec_workshop.generate.fuzzing.alphabet import Alphabet, EveryForm
 from ptxspec_workshop.generate.fuzzing.layout import (
     CELLS,

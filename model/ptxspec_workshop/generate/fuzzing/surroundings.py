@@ -10,7 +10,7 @@ from ptxspec_workshop.generate.fuzzing.alphabet import EveryForm
 from ptxspec_workshop.generate.fuzzing.random_statements import RandomFunction
 
 
-class Shape(NamedTuple):
+class ModuleImage(NamedTuple):
     """An image of a module: its name, what it is declared as, its geometry, the type of its channels, how many of these, and how
     it is read."""
 
@@ -41,8 +41,8 @@ class Surroundings:
         #: functions that an indirect call may reach, and whether a table in memory has their addresses
         self.alike: list[RandomFunction] = []
         self.has_table = False
-        self.textures: list[Shape] = []
-        self.surfaces: list[Shape] = []
+        self.textures: list[ModuleImage] = []
+        self.surfaces: list[ModuleImage] = []
         self.hazards = 0
         #: how often statements of a kind were written, ends, and what may break a rule
         self.written: Counter[str] = Counter()

@@ -6,7 +6,7 @@ A page asks for one by a directive whose argument is a kind and whose content is
     bfe.s32 d, a, 4, 8;
     ```
 
-The files of this folder are of three sorts: `canvas.py` draws; `sources.py` and `machine/courses.py` find out what is so; each of
+The files of this folder are of three sorts: `canvas.py` draws; `sources.py` and `courses.py` find out what is so; each of
 the others joins the two for one kind.
 """
 

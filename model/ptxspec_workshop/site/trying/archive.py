@@ -61,7 +61,7 @@ _OTHERS = (
     "base/campaign_options.py base/campaigns.py base/processes.py base/parallel.py base/progress.py base/strict.py "
     "literate/coverage.py literate/lint.py "
     "terms/native.py terms/symbolic.py terms/object_code.py terms/masked_logic.py terms/outside.py language/formatting.py "
-    "language/outline.py machine/courses.py"
+    "language/outline.py"
 ).split()
 #: and questions that are put to a solver, and reports of them
 _LEFT_OUT = frozenset(f"ptxspec/{path}" for path in _OTHERS) | frozenset(

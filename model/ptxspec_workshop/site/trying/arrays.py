@@ -1,7 +1,7 @@
 """Arrays for the reader's browser, which has no NumPy: the part of NumPy that a launch under the exact engine uses, in Python.
 
-There this file is the module `numpy`. It has few functions, and each does what NumPy's does for what it takes; what is not here
-is an AttributeError or a TypeError, never another result.
+There this file is the module `numpy`: Pyodide's package in npm's registry does not have its build of NumPy. It has few functions,
+and each does what NumPy's does for what it takes; what is not here is an AttributeError or a TypeError, never another result.
 """
 
 from __future__ import annotations

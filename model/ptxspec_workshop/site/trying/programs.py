@@ -10,11 +10,11 @@ from typing import Any
 
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
-from ptxspec.machine.leaving import LeftRegisters, shape
 from ptxspec.query.texts import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
 from ptxspec_workshop.programs.alone import ProgramOutcome, Unrunnable, VariableContents, entry_of, run
+from ptxspec_workshop.programs.leaving import LeftRegisters, shape
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.trying.fields import fields, rewritten
 

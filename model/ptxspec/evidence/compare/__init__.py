@@ -1,1 +1,0 @@
-"""One question, several answers from here: the interpretations of a term, and what differs between them."""

@@ -1,0 +1,144 @@
+"""The litmus tests of the pages, put to a GPU: `python -m ptxspec_workshop.record.shape_recorder FOLDER SECONDS` on a machine
+with one.
+
+Each test that PTX can say is assembled by ptxas at -O0 and at -O3 and runs in turn in all placements, for an equal share of the
+seconds. Kept are the numbers of times that each outcome was seen, as the tests come to an end. Since a kernel may hang, tests run
+in processes of their own; one whose process is silent for too long is named under "failed" and left out.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ptxspec.evidence import assembler
+from ptxspec_workshop.generate.shape_kernels import PLACEMENTS, ShapeKernel, module
+from ptxspec_workshop.record import shape_answers
+from ptxspec_workshop.record.driver import Gpu, GpuError
+from ptxspec_workshop.record.machine_code import LEVELS, assembled_modules
+from ptxspec_workshop.record.shape_answers import asked_cases, digest_of_cases, kernel_of, write
+from ptxspec_workshop.record.shape_runs import Board, GpuBoard, ShapeRunner
+
+#: tests of a process, rounds of a launch, and seconds after which a silent process is ended
+AT_ONCE, ROUNDS, PATIENCE = 50, 12, 40.0
+
+
+def counts_of(runner: ShapeRunner, kernel: ShapeKernel, seconds: float) -> Counter[str]:
+    """How often each outcome is seen in so much time, at least in one launch of each placement."""
+    counts: Counter[str] = Counter()
+    began, seed = time.monotonic(), 0
+    while not seed or time.monotonic() - began < seconds:
+        for placement in range(len(runner.placements)):
+            seed += 1
+            counts += runner.run(kernel, placement, seed * 0x9E3779B1)
+    return counts
+
+
+def answer(boards: dict[str, Board], kernels: Sequence[ShapeKernel], multiprocessors: int, seconds: float) -> None:
+    """Run tests on a board for each level of the assembler, and print a line when one begins and another one with its counts."""
+    runners = {level: ShapeRunner(board, kernels, multiprocessors, ROUNDS) for level, board in boards.items()}
+    for kernel in kernels:
+        for level, runner in runners.items():
+            print("begin", kernel.digest, level, flush=True)
+            counts = counts_of(runner, kernel, seconds)
+            print("end", kernel.digest, level, json.dumps(dict(sorted(counts.items()))), flush=True)
+
+
+def worker(folder: str, seconds: str, *digests: str) -> int:
+    """Run some tests, whose machine code lies in a folder, on the first GPU."""
+    gpu = Gpu()
+    boards = {level: GpuBoard(gpu, Path(folder, f"code{level}").read_bytes()) for level in LEVELS}
+    kernels = {kernel_of(case.text).digest: kernel_of(case.text) for case in asked_cases()}
+    answer({**boards}, [kernels[d] for d in digests], boards[LEVELS[0]].multiprocessors(), float(seconds))
+    return 0
+
+
+def lines_of(command: Sequence[str], patience: float) -> tuple[list[str], str]:
+    """The lines that a process prints, and what was wrong with it, if anything. It is ended if it is silent for too long."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=out, stderr=errors)
+        size, last, wrong = 0, time.monotonic(), ""
+        while process.poll() is None:
+            time.sleep(0.05)
+            if (now := os.fstat(out.fileno()).st_size) != size:
+                size, last = now, time.monotonic()
+            elif time.monotonic() - last > patience:
+                process.kill()
+                process.wait()
+                wrong = f"no answer in {patience:g} seconds"
+        out.seek(0)
+        errors.seek(0)
+        if process.returncode and not wrong:
+            wrong = (errors.read().strip().splitlines() or ["it ended"])[-1]
+        return out.read().splitlines(), wrong
+
+
+def answered(
+    folder: str, digests: Sequence[str], seconds: float
+) -> Iterator[tuple[str, str, dict[str, int] | None, str]]:
+    """For each test and level the counts, or what was wrong. Tests behind one that fails go on in another process."""
+    left = list(digests)
+    while left:
+        command = [
+            sys.executable,
+            "-m",
+            "ptxspec_workshop.record.shape_recorder",
+            "--worker",
+            folder,
+            str(seconds),
+            *left,
+        ]
+        lines, wrong = lines_of(command, PATIENCE + seconds)
+        begun: tuple[str, str] | None = None
+        for line in lines:
+            what, digest, level, *counts = line.split(" ", 3)
+            begun = (digest, level) if what == "begin" else None
+            if what == "end":
+                yield digest, level, json.loads(counts[0]), ""
+        if not wrong:
+            return
+        if begun is None:
+            raise GpuError(wrong)
+        yield *begun, None, wrong
+        left = left[left.index(begun[0]) + 1 :]
+
+
+def main(name: str, seconds: str) -> int:
+    """Record all tests within about so many seconds."""
+    folder, gpu, cases = Path(name), Gpu(), asked_cases()
+    facts: dict[str, Any] = {"device": gpu.name, "driver": gpu.driver, "ptxas": assembler.version()}
+    facts |= {"date": datetime.date.today().isoformat(), "shapes": digest_of_cases(cases), "failed": {}}
+    facts["placements"] = [list(placement) for placement in PLACEMENTS]
+    share = float(seconds) / len(cases) / len(LEVELS)
+    tests: dict[str, dict[str, dict[str, int]]] = {}
+    by_digest = {kernel_of(case.text).digest: case for case in cases}
+    groups = [cases[i : i + AT_ONCE] for i in range(0, len(cases), AT_ONCE)]
+    for group, code in assembled_modules(groups, lambda group: module([kernel_of(case.text) for case in group])):
+        with tempfile.TemporaryDirectory() as place:
+            for level, cubin in code.items():
+                Path(place, f"code{level}").write_bytes(cubin)
+            for digest, level, counts, wrong in answered(place, [kernel_of(case.text).digest for case in group], share):
+                if counts is None:
+                    facts["failed"][f"{digest} {level}"] = wrong
+                    print(f"{by_digest[digest].name} at {level}: {wrong}", flush=True)
+                else:
+                    tests.setdefault(digest, {})[level] = counts
+        write(folder, facts, tests)
+        print(f"{len(tests)} of {len(cases)} tests", flush=True)
+    print(*shape_answers.counted({"tests": tests}), sep="\n", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--worker":
+        sys.exit(worker(*sys.argv[2:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,23 @@
+// Dekker's algorithm for two. FAULT: no fence before the lock is given back.
+extern "C" __global__ void k(volatile int *wants, volatile int *turn, int *total)
+{
+    int me = blockIdx.x, other = 1 - me;
+    wants[me] = 1;
+    __threadfence();
+    while (wants[other]) {
+        if (*turn != me) {
+            wants[me] = 0;
+            while (*turn != me) {
+            }
+            wants[me] = 1;
+            __threadfence();
+        }
+    }
+    __threadfence();
+    total[0] += me + 1; //@ add
+#ifndef FAULT
+    __threadfence();
+#endif
+    *turn = other;
+    wants[me] = 0;
+}
