@@ -102,7 +102,7 @@ class _Operands:
     def __init__(self, op: Op, kernel: Kernel, shadowed: set[str]):
         self.values: dict[str, tuple[Type | None, Term, Any]] = {}
         #: by the name of a variable, the variable of its undefined bits, and the register that holds them
-        self.shadows: dict[str, tuple[Term, str]] = {}
+        self.shadows: dict[str, tuple[Any, str]] = {}
         #: the registers with a shadow that stand behind a variable
         self.registers: dict[str, str] = {}
         #: for variables that stand for a constant, or for the same register as another one, the constant or that one
@@ -589,7 +589,7 @@ class _Shadowing:
         if gives and not only_passed:
             self._report(op, operands, page.GIVEN, *given)
         meets = bool(gives) and only_passed
-        shadows = []
+        shadows: list[tuple[str, Any]] = []
         for name, value, bits in results:
             some, width = self._of_own(operands, given, value), self.before.registers[name].width
             if isinstance(bits, Bool):
