@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from launching import kernel, text
 import ptxspec
 from ptxspec import contracts
 from ptxspec.machine.findings import LaunchFinding
+from ptxspec_workshop.generate.fuzzing import layout, random_program
 
 USES = contracts.initialization
 SCHEDULES = ["round-robin", "warps", "random:3"]
@@ -502,6 +504,35 @@ def test_random_programs(seed: int) -> None:
 def test_random_programs_are_of_both_kinds() -> None:
     silent = [not found(Program(seed).text, engine="native") for seed in range(60)]
     assert 5 < sum(silent) < 55
+
+
+def generated(seed: int) -> tuple[str, str, np.ndarray]:
+    """The text of a generated program that does not load one of its registers, its name, and its input."""
+    (program,) = random_program.made([seed])
+    lines = random_program.module([program]).splitlines()
+    loads = [i for i, line in enumerate(lines) if re.match(r"ld\.global\.b(16|32|64) %\w+, \[%in", line)]
+    del lines[random.Random(seed).choice(loads)]
+    return "\n".join(lines), program.name, layout.inputs(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5100, 5112))
+def test_generated_programs(seed: int) -> None:
+    """Over the forms of today: engines agree, and results that are not reported do not depend on what the register held."""
+    source, name, start = generated(seed)
+    module, reported, results = ptxspec.load(source), [], []
+    how: dict[str, Any] = {"block": layout.THREADS, "check": "uninitialized", "findings": "collect"}
+    for engine, begins in (("exact", None), ("native", None), ("native", 1), ("native", 2)):
+        out = np.zeros_like(start)
+        findings = module.launch(name, args=[start, out], engine=engine, seed=begins, **how).findings
+        reported.append(told(list(findings)))
+        results.append(out.view(np.uint64).reshape(layout.THREADS, -1))
+    assert reported[0] == reported[1] and (results[0] == results[1]).all()
+    if all(USES.STORED in note for note, *_ in reported[1]):  # the way of the threads is the same
+        stores = {str(store) for _, store, *_ in reported[1]}
+        places = {int(place) // 8 for store in stores for place in re.findall(r"%out\+(\d+)", store)}
+        alike = [k for k in range(results[0].shape[1]) if k not in places]
+        assert (results[2][:, alike] == results[3][:, alike]).all()
 
 
 def test_the_text_of_a_finding() -> None:

@@ -102,7 +102,7 @@ class _Operands:
     def __init__(self, op: Op, kernel: Kernel, shadowed: set[str]):
         self.values: dict[str, tuple[Type | None, Term, Any]] = {}
         #: by the name of a variable, the variable of its undefined bits, and the register that holds them
-        self.shadows: dict[str, tuple[Term, str]] = {}
+        self.shadows: dict[str, tuple[Any, str]] = {}
         #: the registers with a shadow that stand behind a variable
         self.registers: dict[str, str] = {}
         #: for variables that stand for a constant, or for the same register as another one, the constant or that one
@@ -577,38 +577,41 @@ class _Shadowing:
             self._report(op, operands, page.MASK, effect.mask)
         given = [effect.value, *effect.more]
         undefined = [operands.undefined.of(value) for value in given]
+        gives = [bits for bits in undefined if bits is not FALSE and not (bits.op == "const" and not bits.attrs[0])]
         lanes = sorted(n for n in variables_in(v for _, _, v in destinations(op)) if n.startswith("%lane"))
-        if all(bits is FALSE or (bits.op == "const" and not bits.attrs[0]) for bits in undefined):
-            self._add_own(op, operands, lanes)
-            return
-        stand_ins = {name: variable(f"undefined {name}", 64) for name in lanes}
-        passing = UndefinedBits({name: bits for name, (bits, _) in operands.shadows.items()} | stand_ins)
-        results = []
+        stand_ins = {name: variable(f"undefined {name}", 64) for name in lanes if gives}
+        back = {stand_in.attrs[0]: variable(lane, 64) for lane, stand_in in stand_ins.items()}
+        passing, results, only_passed = UndefinedBits(stand_ins), [], True
         for name, value, _ in self._results(op, operands):
-            bits, width = passing.of(value), self.before.registers[name].width
-            if variables_in([bits]) & set(lanes):
-                break
-            back = {stand_in.attrs[0]: variable(lane, 64) for lane, stand_in in stand_ins.items()}
-            bits = substitute(bits, back)
-            results.append((shadow_of(name), bits if isinstance(bits, Bool) else low_bits(bits, width)))
-        else:
-            words = [number(bits) if isinstance(bits, Bool) else low_bits(bits, 64) for bits in undefined]
-            met = replace(effect, value=words[0], more=tuple(words[1:]))
-            self._add(op, operands, results, met, op.guard)
-            return
-        self._report(op, operands, page.GIVEN, *given)
-        self._defined(op)
+            bits = passing.of(value)
+            only_passed &= not variables_in([bits]) & set(lanes)
+            results.append((name, value, substitute(bits, back)))
+        if gives and not only_passed:
+            self._report(op, operands, page.GIVEN, *given)
+        meets = bool(gives) and only_passed
+        shadows: list[tuple[str, Any]] = []
+        for name, value, bits in results:
+            some, width = self._of_own(operands, given, value), self.before.registers[name].width
+            if isinstance(bits, Bool):
+                shadows.append((shadow_of(name), some | bits if meets else some))
+            else:
+                everything = integer((1 << width) - 1)
+                shadows.append(
+                    (shadow_of(name), select(some, everything, low_bits(bits, width) if meets else integer(0)))
+                )
+        words = [number(bits) if isinstance(bits, Bool) else low_bits(bits, 64) for bits in undefined]
+        met = replace(effect, value=words[0], more=tuple(words[1:])) if meets else None
+        if shadows or meets:
+            self._add(op, operands, shadows, met, op.guard)
 
-    def _add_own(self, op: Op, operands: _Operands, lanes: Sequence[str]) -> None:
-        """The shadows of what the lanes compute of values that are defined, and of operands of their own."""
-        results = []
-        for name, value, bits in self._results(op, operands):
-            if variables_in([bits]) & set(lanes):
-                bits = bits_of_all(operands.undefined.any_below(value), value)
-            width = self.before.registers[name].width
-            results.append((shadow_of(name), bits if isinstance(bits, Bool) else low_bits(bits, width)))
-        if results:
-            self._add(op, operands, results, None, op.guard)
+    def _of_own(self, operands: _Operands, given: Sequence[Any], value: Any) -> Bool:
+        """Whether operands of the lane are undefined that a result depends on, those that it gives the others aside."""
+        own = variables_in([value]) - variables_in(given)
+        some = FALSE
+        for name in sorted(own & operands.shadows.keys()):
+            bits = operands.shadows[name][0]
+            some = some | (bits if isinstance(bits, Bool) else bits != 0)
+        return some
 
     def _initiate(self, op: Op, effect: Initiate, operands: _Operands) -> None:
         """An asynchronous operation: what it writes is initialized as what it reads is when it is initiated. No thread may change
