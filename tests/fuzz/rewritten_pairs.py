@@ -19,7 +19,7 @@ if __name__ == "__main__":
 import ptxspec
 from ptxspec.query.litmus.executions import Enumeration
 from ptxspec.query.rewrites.contexts import Around, OtherThread, Rewrite, _Search
-from ptxspec.query.rewrites.steps import Step, line_of
+from ptxspec.query.rewrites.steps import RewriteStep, line_of
 from ptxspec.query.rewrites.table import model
 from ptxspec.terms.operations import ThreadPlace
 
@@ -99,7 +99,7 @@ class Maker:
         ]
         return Around(first, last, tuple(others))
 
-    def _steps(self, count: int, prefix: str) -> tuple[Step, ...]:
+    def _steps(self, count: int, prefix: str) -> tuple[RewriteStep, ...]:
         steps = []
         for _ in range(count):
             (step,) = line_of([self.instruction(prefix)], BUFFERS).steps

@@ -58,7 +58,7 @@ class UninitializedChecker:
         self.collector, self.reported = collector, program.shadows.reported
         #: by instruction, the last undefined reads, by thread
         self._reads: dict[int, dict[tuple[int, int], UndefinedRead]] = {}
-        self._sources: dict[int, Sources] = {}
+        self._sources: dict[int, UndefinedSources] = {}
 
     def tell(self, rows: np.ndarray) -> None:
         for row in rows[rows[:, _KIND] == EventKind.REPORT].tolist():
@@ -142,9 +142,9 @@ class UninitializedChecker:
             self._sources[index] = sources_of(self.program, index, about.registers)
         loads, unwritten = self._sources[index]
         reads = [known for position in loads for known in self._reads.get(position, {}).values()]
-        own = [read for read in reads if (read.first, read.thread) == (first, thread)]
-        if own:
-            return own[-1]
+        of_thread = [read for read in reads if (read.first, read.thread) == (first, thread)]
+        if of_thread:
+            return of_thread[-1]
         if unwritten:
             at, register = unwritten[0]
             return UndefinedRead(at, first, thread, "", 0, 0, register)
@@ -161,7 +161,7 @@ class _Ranges:
         return isinstance(address, int) and any(begin <= address < end for begin, end in self._ranges)
 
 
-class Sources(NamedTuple):
+class UndefinedSources(NamedTuple):
     """Where undefined bits may come from: the positions of instructions that load, and registers that are read by an instruction
     although they may not have been written, the nearest first."""
 
@@ -169,7 +169,7 @@ class Sources(NamedTuple):
     unwritten: list[tuple[int, str]]
 
 
-def sources_of(program: KernelProgram, index: int, registers: frozenset[str]) -> Sources:
+def sources_of(program: KernelProgram, index: int, registers: frozenset[str]) -> UndefinedSources:
     """Where what registers hold at an instruction may come from, on all ways that lead there."""
     assert program.shadows is not None
     kernel, shadowed = program.kernel, program.shadows.shadowed
@@ -204,7 +204,7 @@ def sources_of(program: KernelProgram, index: int, registers: frozenset[str]) ->
                     todo.extend((previous, read, previous) for read in _shadowed_of(op, shadowed))
             if not writes or op.guard is not None:
                 todo.append((previous, name, reader))
-    return Sources([*loads], [*unwritten])
+    return UndefinedSources([*loads], [*unwritten])
 
 
 class _Passed:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ptxspec.evidence.precomputed import REWRITES, key_of_rewrites
 from ptxspec.query.rewrites.contexts import Witness
-from ptxspec.query.rewrites.table import Case, axioms, decided, tables
+from ptxspec.query.rewrites.table import TableCell, axioms, decided, tables
 
 
 def computed() -> dict[str, Any]:
@@ -21,16 +21,16 @@ def computed() -> dict[str, Any]:
     return {"key": key_of_rewrites(), "date": datetime.date.today().isoformat(), "tables": cells}
 
 
-def _cell(case: Case) -> dict[str, Any]:
+def _cell(case: TableCell) -> dict[str, Any]:
     decision = decided(case)
     told = {} if decision.witness is None else _told(decision.witness)
     return {"row": case.row, "column": case.column, "status": decision.status, **told}
 
 
-def _told(found: Witness) -> dict[str, Any]:
+def _told(result: Witness) -> dict[str, Any]:
     """What is shown of a program that tells. It is looked at again."""
-    tests = [found.test("tells", rewritten) for rewritten in (False, True)]
-    return {"tests": tests, "axioms": axioms(found)}
+    tests = [result.test("tells", rewritten) for rewritten in (False, True)]
+    return {"tests": tests, "axioms": axioms(result)}
 
 
 def write() -> str:

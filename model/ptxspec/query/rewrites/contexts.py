@@ -21,7 +21,7 @@ from ptxspec.query.litmus.executions import Enumeration
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.threads import ThreadOperation, ThreadPath, Variable
 from ptxspec.query.rewrites.simulation import ELSEWHERE, HERE
-from ptxspec.query.rewrites.steps import Line, Step, heading
+from ptxspec.query.rewrites.steps import Line, RewriteStep, heading
 from ptxspec.terms.core import constant
 from ptxspec.terms.operations import OperationKind, ThreadPlace
 from ptxspec.terms.orders import Order, Scope
@@ -55,7 +55,7 @@ class Rewrite(NamedTuple):
     whole: bool = False
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RewriteStep, ...]:
         return (*self.before.steps, *self.after.steps)
 
     @property
@@ -67,15 +67,15 @@ class Rewrite(NamedTuple):
 class OtherThread(NamedTuple):
     """What another thread does, and where it runs."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RewriteStep, ...]
     place: ThreadPlace
 
 
 class Around(NamedTuple):
     """A program around a rewrite: steps of its thread before it and behind it, and other threads."""
 
-    first: tuple[Step, ...]
-    last: tuple[Step, ...]
+    first: tuple[RewriteStep, ...]
+    last: tuple[RewriteStep, ...]
     others: tuple[OtherThread, ...]
 
     @property
@@ -119,12 +119,12 @@ class Witness(NamedTuple):
         return name if thread is None else f"P{thread}:{name}"
 
 
-def _sizes(rewrite: Rewrite, others: Sequence[Step]) -> dict[str, int]:
+def _sizes(rewrite: Rewrite, others: Sequence[RewriteStep]) -> dict[str, int]:
     """The locations of a program, with their sizes."""
     return {**{step.location: step.size for step in (*rewrite.steps, *others) if step.location}, **rewrite.sizes}
 
 
-def _cell(step: Step) -> str:
+def _cell(step: RewriteStep) -> str:
     """A step around, as the cell of a litmus test."""
     name = {OperationKind.READ: "ld", OperationKind.WRITE: "st", OperationKind.FENCE: "fence"}[step.kind]
     assert step.order is not None and step.scope is not None
@@ -172,14 +172,14 @@ class _Search:
         program = combination(around, line, self.rewrite)
         steps = (*around.first, *around.last, *(s for other in around.others for s in other.steps))
         reads = [step.reads for step in steps if step.reads]
-        found: dict[Outcome, None] = {}
+        result: dict[Outcome, None] = {}
         for candidate in self.enumeration.candidates(program, lambda values: True):
             registers = [(name, candidate.values[name]) for name in reads]
             registers += [(n, value_of(line.registers[n], candidate.values)) for n in self.rewrite.compared]
             for final in self.enumeration.final_bytes(candidate):
                 memory = [(piece.bytes.object, final[k]) for k, piece in enumerate(program.pieces)]
-                found[frozenset([*registers, *memory])] = None
-        return found
+                result[frozenset([*registers, *memory])] = None
+        return result
 
 
 def combination(around: Around, line: Line, rewrite: Rewrite) -> Combination:
@@ -190,7 +190,7 @@ def combination(around: Around, line: Line, rewrite: Rewrite) -> Combination:
     return Combination({name: Variable(name, size) for name, size in sorted(sizes.items())}, paths)
 
 
-def _noted(steps: Sequence[Step], thread: int, place: ThreadPlace) -> tuple[ThreadOperation, ...]:
+def _noted(steps: Sequence[RewriteStep], thread: int, place: ThreadPlace) -> tuple[ThreadOperation, ...]:
     """The operations of a thread, each with those on whose values it depends."""
     noted: list[ThreadOperation] = []
     for at, step in enumerate(steps):
@@ -216,7 +216,7 @@ def _programs(rewrite: Rewrite, others: Sequence[int]) -> Iterator[Around]:
         sizes[next(fresh)] = 4
     locations, further = tuple(sizes.items()), (next(fresh), 4)
     places = _places(steps)
-    ends: list[tuple[Step, ...]] = [
+    ends: list[tuple[RewriteStep, ...]] = [
         (),
         *([] if rewrite.whole else ((step,) for step in _accesses(locations, f"{mark}s1", 11))),
     ]
@@ -228,9 +228,9 @@ def _programs(rewrite: Rewrite, others: Sequence[int]) -> Iterator[Around]:
         yield from _relevant(accessed, product(ends, lasts, _two(locations, further, places, mark)))
 
 
-def _relevant(accessed: tuple[Step, ...], parts: Any) -> list[Around]:
+def _relevant(accessed: tuple[RewriteStep, ...], parts: Any) -> list[Around]:
     """The programs of which each access may tell something, because another thread accesses the same and one of both writes."""
-    found = []
+    result = []
     for around in (Around(*part) for part in parts):
         lines = [(*around.first, *accessed, *around.last), *(other.steps for other in around.others)]
         if all(
@@ -239,33 +239,33 @@ def _relevant(accessed: tuple[Step, ...], parts: Any) -> list[Around]:
             for step in line
             if step.location and not any(step is s for s in accessed)
         ):
-            found.append(around)
-    return sorted(found, key=lambda around: around.length)
+            result.append(around)
+    return sorted(result, key=lambda around: around.length)
 
 
-def _conflict(a: Step, b: Step) -> bool:
+def _conflict(a: RewriteStep, b: RewriteStep) -> bool:
     return a.location == b.location and (a.writes is not None or b.writes is not None)
 
 
-def _named(step: Step, register: str, number: int) -> Step:
+def _named(step: RewriteStep, register: str, number: int) -> RewriteStep:
     """A step around, with the register that it reads, or the number that it writes."""
     if step.kind is OperationKind.READ:
         return step._replace(reads=register)
     return step._replace(writes=constant(number))
 
 
-def _accesses(locations: Sequence[tuple[str, int]], register: str, number: int) -> list[Step]:
+def _accesses(locations: Sequence[tuple[str, int]], register: str, number: int) -> list[RewriteStep]:
     """A read and a write of each location, by all threads."""
     kinds = (OperationKind.READ, OperationKind.WRITE)
     return [
-        _named(Step(kind, Order.RELAXED, _OTHERS, name, size), register, number)
+        _named(RewriteStep(kind, Order.RELAXED, _OTHERS, name, size), register, number)
         for (name, size), kind in product(locations, kinds)
     ]
 
 
-_FENCE = Step(OperationKind.FENCE, Order.SC, _OTHERS)
+_FENCE = RewriteStep(OperationKind.FENCE, Order.SC, _OTHERS)
 #: two threads whose fences have an order of their own would tell less of a third one
-_WEAKER = Step(OperationKind.FENCE, Order.ACQ_REL, _OTHERS)
+_WEAKER = RewriteStep(OperationKind.FENCE, Order.ACQ_REL, _OTHERS)
 
 
 @lru_cache(maxsize=32)
@@ -274,7 +274,7 @@ def _alone(
 ) -> list[tuple[OtherThread, ...]]:
     """One other thread."""
     first, second = _accesses(locations, f"{mark}t1", 13), _accesses(locations, f"{mark}t2", 14)
-    lines: list[tuple[Step, ...]] = [*((a,) for a in first), *product(first, second)]
+    lines: list[tuple[RewriteStep, ...]] = [*((a,) for a in first), *product(first, second)]
     lines += [(a, _FENCE, b) for a, b in product(first, second) if a.location != b.location]
     return [(OtherThread(line, place),) for line, place in product(lines, places)]
 
@@ -285,7 +285,7 @@ def _two(
 ) -> list[tuple[OtherThread, ...]]:
     """Two other threads, with a location in common that the rewrite does not access."""
 
-    def lines(register: str, number: int) -> list[tuple[Step, ...]]:
+    def lines(register: str, number: int) -> list[tuple[RewriteStep, ...]]:
         shared = _accesses([further], f"{register}1", number)
         given = _accesses(locations, f"{register}2", number + 1)
         return [line for a, b in product(shared, given) for line in ((a, _WEAKER, b), (b, _WEAKER, a))]
@@ -297,7 +297,7 @@ def _two(
     ]
 
 
-def _places(steps: Sequence[Step]) -> tuple[ThreadPlace, ...]:
+def _places(steps: Sequence[RewriteStep]) -> tuple[ThreadPlace, ...]:
     """Where other threads may run: for each set of the steps' scopes that include them, as far away as may be."""
     scoped = [step.operation(0, HERE, 0) for step in steps if step.scope is not None]
     by_scopes = {}

@@ -21,7 +21,7 @@ from ptxspec.query.paths.ordering import MARK, TracedEvent
 from ptxspec.query.questions import Goal, Means, ask
 from ptxspec.query.rewrites.chains import Chain, chains
 from ptxspec.query.rewrites.contexts import OTHERS, Rewrite, Witness, witness
-from ptxspec.query.rewrites.steps import Step, line_of
+from ptxspec.query.rewrites.steps import RewriteStep, line_of
 from ptxspec.query.rewrites.table import NoWitness, axioms, model
 from ptxspec.query.solvers.solve import solve
 from ptxspec.query.verdicts import ContextWitness, Verdict
@@ -44,7 +44,7 @@ class TracedSide(NamedTuple):
     offset."""
 
     fragment: SymbolicFragment
-    steps: tuple[Step, ...]
+    steps: tuple[RewriteStep, ...]
     values: tuple[Any, ...]
     places: dict[str, tuple[str, int]]
 
@@ -94,14 +94,14 @@ def _traced(side: SymbolicFragment) -> TracedSide:
     return TracedSide(side, tuple(steps), tuple(values), places)
 
 
-def _step(event: TracedEvent, places: dict[str, tuple[str, int]]) -> tuple[Step, Any]:
+def _step(event: TracedEvent, places: dict[str, tuple[str, int]]) -> tuple[RewriteStep, Any]:
     """An event as a step, and what it writes."""
     effect, mnemonic = event.op.plan.meaning.effect, event.op.plan.form.mnemonic
     if event.done is not TRUE or event.number.lo != event.number.hi:
         raise Unsupported(f"{mnemonic} is executed on some paths alone")
     match effect:
         case effects.Fence() if not effect.proxies and effect.restricted is None:
-            return Step(OperationKind.FENCE, effect.order, effect.scope), None
+            return RewriteStep(OperationKind.FENCE, effect.order, effect.scope), None
         case effects.Load() | effects.Store() | effects.Update():
             pass
         case _:
@@ -120,7 +120,7 @@ def _step(event: TracedEvent, places: dict[str, tuple[str, int]]) -> tuple[Step,
     name = f"{case.region}_{offset}" if offset else case.region
     places[name] = case.region, offset
     value = low_bits(event.values[0], 8 * effect.type.bytes) if event.values else None
-    return Step(kind, effect.order, effect.scope, name, effect.type.bytes), value
+    return RewriteStep(kind, effect.order, effect.scope, name, effect.type.bytes), value
 
 
 # proofs -------------------------------------------------------------------------------------------------------------------
@@ -197,23 +197,23 @@ def _told_apart(goal: Goal, sides: Sequence[TracedSide], failed: Sequence[tuple[
     for others, (before, after) in product(OTHERS, failed):
         try:
             rewrite = _rewrite(goal, sides[before], sides[after], means)
-            found = witness(model(), rewrite, [others], means.deadline)
-            broken = () if found is None else axioms(found)
+            result = witness(model(), rewrite, [others], means.deadline)
+            broken = () if result is None else axioms(result)
         except OutOfTime:
             why = "not all programs that may tell were looked at in time"
             continue
         except (Unsupported, LitmusError, NoChoice, NoWitness) as no_test:
             why = f"no program is made of it: {no_test}"
             continue
-        if found is not None:
-            return _refuted(found, names[before], names[after], broken)
+        if result is not None:
+            return _refuted(result, names[before], names[after], broken)
     before, after = failed[0]
     chain = f"no chain of rewrites that are right leads from the {names[before]} side to the {names[after]} one"
     raise Unsupported(f"{chain}, and {why or 'no program of those that are looked at tells'}")
 
 
-def _refuted(found: Witness, forbids: str, allows: str, broken: tuple[str, ...]) -> Verdict:
-    texts = [found.test(side, rewritten=side == allows) for side in ("left", "right")]
+def _refuted(result: Witness, forbids: str, allows: str, broken: tuple[str, ...]) -> Verdict:
+    texts = [result.test(side, rewritten=side == allows) for side in ("left", "right")]
     why = f"{' and '.join(broken)} forbid{'s' if len(broken) == 1 else ''} it" if broken else "no execution does it"
     reason = f"beside other threads the {allows} side may do what the {forbids} side may not: {why}"
     return Verdict("refuted", reason, witness=ContextWitness(texts[0], texts[1], allows, broken))

@@ -22,7 +22,7 @@ from operator import and_, or_
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.query.rewrites.steps import Step
+from ptxspec.query.rewrites.steps import RewriteStep
 from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
 from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.relations import Claim, MemoryModel, Relation
@@ -170,7 +170,7 @@ def _around(places: tuple[ByteRange, ...], known: bool = False) -> tuple[Operati
 _rows: dict[tuple[object, ...], Row] = {}
 
 
-def _row(relation: Relation, step: Step, at: int, known: bool, places: tuple[ByteRange, ...]) -> Row:
+def _row(relation: Relation, step: RewriteStep, at: int, known: bool, places: tuple[ByteRange, ...]) -> Row:
     """The row of a step at a position; if `known`, of what is known to be so."""
     key = relation, step.shape, at, known, places
     if key not in _rows:
@@ -184,7 +184,7 @@ def _row(relation: Relation, step: Step, at: int, known: bool, places: tuple[Byt
     return _rows[key]
 
 
-def _operation(step: Step, at: int, known: bool) -> Operation:
+def _operation(step: RewriteStep, at: int, known: bool) -> Operation:
     operation = step.operation(0, HERE, at)
     if not known:
         object.__setattr__(operation, "depends_on", _ANY)
@@ -194,7 +194,7 @@ def _operation(step: Step, at: int, known: bool) -> Operation:
 class _Program:
     """One side of a rewrite, and what may be related in it, or is known to be."""
 
-    def __init__(self, steps: Sequence[Step], places: tuple[ByteRange, ...]):
+    def __init__(self, steps: Sequence[RewriteStep], places: tuple[ByteRange, ...]):
         self.steps, self.places = steps, places
         self.everything = (1 << len(_around(places))) - 1
         self._leaves: dict[tuple[Relation, bool], Pairs] = {}
@@ -241,7 +241,9 @@ class Simulation:
     """A rewrite: the operations of the original and those that replace them, and for each of the original the number of the one
     that stands for it."""
 
-    def __init__(self, model: MemoryModel, before: Sequence[Step], after: Sequence[Step], stands: Sequence[int]):
+    def __init__(
+        self, model: MemoryModel, before: Sequence[RewriteStep], after: Sequence[RewriteStep], stands: Sequence[int]
+    ):
         steps = [s for s in (*before, *after) if s.location]
         places = tuple(dict.fromkeys(ByteRange(s.location, 0, s.size) for s in steps))
         self.model, self.stands = model, tuple(stands)

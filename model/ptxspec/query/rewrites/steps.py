@@ -16,7 +16,7 @@ from ptxspec.terms.operations import ByteRange, Operation, OperationKind, Thread
 from ptxspec.terms.orders import Order, Proxy, Scope
 
 
-class Step(NamedTuple):
+class RewriteStep(NamedTuple):
     """An operation: its kind, order and scope, and the location that it accesses, "" for a fence, with its size in bytes. `reads`
     names what it reads, `writes` is the term that it writes."""
 
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     writes: Int | None = None
 
     @property
-    def shape(self) -> Step:
+    def shape(self) -> RewriteStep:
         """The same, whatever is read and written."""
         return self._replace(reads="", writes=None)
 
@@ -55,7 +55,7 @@ class Line(NamedTuple):
     hold in the end: terms over what is read."""
 
     cells: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RewriteStep, ...]
     registers: Mapping[str, Any]
 
 
@@ -91,11 +91,11 @@ KINDS = (
 )  # fmt: skip
 
 
-def _step(noted: ThreadOperation) -> Step:
+def _step(noted: ThreadOperation) -> RewriteStep:
     operation, here = noted.operation, noted.operation.location
     if operation.kind not in KINDS or operation.proxy is not Proxy.GENERIC:
         raise Unsupported(f"{operation.text} is neither an access by the generic proxy nor a fence of memory")
     location, size = ("", 4) if here is None else (here.object if here.offset == 0 else "", here.size)
     if here is not None and (not location or operation.address != here):
         raise Unsupported(f"{operation.text} accesses a part of a location, or an alias")
-    return Step(operation.kind, operation.order, operation.scope, location, size, noted.reads, noted.writes)
+    return RewriteStep(operation.kind, operation.order, operation.scope, location, size, noted.reads, noted.writes)

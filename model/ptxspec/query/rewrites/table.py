@@ -11,7 +11,7 @@ from ptxspec.base.options import LitmusMethod
 from ptxspec.query.litmus.verdicts import litmus, model_of
 from ptxspec.query.rewrites.contexts import Rewrite, Witness, witness
 from ptxspec.query.rewrites.simulation import Simulation
-from ptxspec.query.rewrites.steps import Step, line_of
+from ptxspec.query.rewrites.steps import RewriteStep, line_of
 from ptxspec.terms.relations import MemoryModel
 
 #: the edition of the manual whose model decides
@@ -27,7 +27,7 @@ SCOPED = ("ld.acquire", "st.release", "atom.acq_rel", "fence.acq_rel", "fence.sc
 SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
-class Case(NamedTuple):
+class TableCell(NamedTuple):
     """A cell of a table: its row, its column, and the rewrite as cells of litmus tests. `stands` has for each operation of the
     original the number of the one that stands for it."""
 
@@ -52,7 +52,7 @@ def model() -> MemoryModel:
 
 
 @lru_cache(maxsize=4096)
-def lacking(before: tuple[Step, ...], after: tuple[Step, ...], stands: tuple[int, ...]) -> str:
+def lacking(before: tuple[RewriteStep, ...], after: tuple[RewriteStep, ...], stands: tuple[int, ...]) -> str:
     """What cannot be shown of a rewrite, "" if it is right; of steps without what is read and written."""
     return Simulation(model(), before, after, stands).broken
 
@@ -65,11 +65,13 @@ def decide(rewrite: Rewrite) -> Decision:
         for stands in _standing(before, after, rewrite.stands):
             if not (lacks := lacking(before, after, stands)):
                 return Decision("right", "", None)
-    found = witness(model(), rewrite)
-    return Decision("open" if found is None else "wrong", lacks, found)
+    result = witness(model(), rewrite)
+    return Decision("open" if result is None else "wrong", lacks, result)
 
 
-def _standing(before: Sequence[Step], after: Sequence[Step], stands: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _standing(
+    before: Sequence[RewriteStep], after: Sequence[RewriteStep], stands: tuple[int, ...]
+) -> list[tuple[int, ...]]:
     """What may stand for the steps: for a fence any other one as well."""
     fences = [k for k, step in enumerate(after) if not step.location]
     choices = [
@@ -79,7 +81,7 @@ def _standing(before: Sequence[Step], after: Sequence[Step], stands: tuple[int, 
     return list(product(*choices))
 
 
-def decided(case: Case) -> Decision:
+def decided(case: TableCell) -> Decision:
     return decide(Rewrite(line_of(case.before), line_of(case.after), case.stands))
 
 
@@ -87,11 +89,11 @@ class NoWitness(Exception):
     """A program that does not tell a rewrite from the original, by enumeration or by a solver."""
 
 
-def axioms(found: Witness) -> tuple[str, ...]:
+def axioms(result: Witness) -> tuple[str, ...]:
     """The axioms that forbid the outcome of a witness without the rewrite. Raises NoWitness."""
     reasons: tuple[str, ...] = ()
     for rewritten, status in ((False, "forbidden"), (True, "allowed")):
-        text = found.test("witness", rewritten)
+        text = result.test("witness", rewritten)
         for by in get_args(LitmusMethod):
             verdict = litmus(text, EDITION, by=by)
             if verdict.status != status:
@@ -115,49 +117,49 @@ def cell(opcode: str, location: str, number: int) -> str:
     return opcode
 
 
-def _reordered(first: Sequence[str], second: Sequence[str], location: str) -> Iterator[Case]:
+def _reordered(first: Sequence[str], second: Sequence[str], location: str) -> Iterator[TableCell]:
     for a, b in product(first, second):
         pair = cell(a, "x", 0), cell(b, location, 1)
         if pair != pair[::-1]:
-            yield Case(a, b, pair, pair[::-1], (1, 0))
+            yield TableCell(a, b, pair, pair[::-1], (1, 0))
 
 
-def _changed(opcodes: Sequence[str]) -> Iterator[Case]:
+def _changed(opcodes: Sequence[str]) -> Iterator[TableCell]:
     for a, b in product(opcodes, repeat=2):
         if a != b:
-            yield Case(a, b, (cell(a, "x", 0),), (cell(b, "x", 0),), (0,))
+            yield TableCell(a, b, (cell(a, "x", 0),), (cell(b, "x", 0),), (0,))
 
 
-def _merged(opcodes: Sequence[str]) -> Iterator[Case]:
+def _merged(opcodes: Sequence[str]) -> Iterator[TableCell]:
     """Of two, the first alone or the second; loads give both registers what is read, and of stores the second value stays."""
     for a, b in product(opcodes, repeat=2):
         pair = cell(a, "x", 0), cell(b, "x", 1)
         for column, opcode in (("first", a), ("second", b)):
             left = cell(opcode, "x", 1)
             copied = ("mov r0, r1",) if a in LOADS else ()
-            yield Case(f"{a}; {b}", column, pair, (left, *copied), (0, 0))
+            yield TableCell(f"{a}; {b}", column, pair, (left, *copied), (0, 0))
 
 
-def _forwarded() -> Iterator[Case]:
+def _forwarded() -> Iterator[TableCell]:
     for a, b in product(STORES, LOADS):
-        yield Case(a, b, (cell(a, "x", 0), cell(b, "x", 1)), (cell(a, "x", 0), "mov r1, 1"), None)
+        yield TableCell(a, b, (cell(a, "x", 0), cell(b, "x", 1)), (cell(a, "x", 0), "mov r1, 1"), None)
 
 
-def _single() -> Iterator[Case]:
+def _single() -> Iterator[TableCell]:
     """An operation that is left out, or comes in."""
     for opcode in (*LOADS, *FENCES):
-        yield Case(opcode, "left out", (cell(opcode, "x", 0),), (), None)
+        yield TableCell(opcode, "left out", (cell(opcode, "x", 0),), (), None)
     for opcode in FENCES:
-        yield Case(opcode, "put in", (), (opcode,), ())
+        yield TableCell(opcode, "put in", (), (opcode,), ())
     for opcode, load, store in (
         ("atom.relaxed.gpu", "ld.relaxed.gpu", "st.relaxed.gpu"),
         ("atom.acq_rel.gpu", "ld.acquire.gpu", "st.release.gpu"),
     ):
         parts = (cell(load, "x", 0), cell(store, "x", 0))
-        yield Case(opcode, "a load and a store", (cell(opcode, "x", 0),), parts, None)
+        yield TableCell(opcode, "a load and a store", (cell(opcode, "x", 0),), parts, None)
 
 
-def tables() -> Mapping[str, list[Case]]:
+def tables() -> Mapping[str, list[TableCell]]:
     """The tables, by name."""
     accesses = (*LOADS, *STORES, *ATOMICS)
     everything = (*accesses, *FENCES)
