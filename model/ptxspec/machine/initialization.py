@@ -606,9 +606,9 @@ class _Shadowing:
 
     def _of_own(self, operands: _Operands, given: Sequence[Any], value: Any) -> Bool:
         """Whether operands of the lane are undefined that a result depends on, those that it gives the others aside."""
-        own = variables_in([value]) - variables_in(given)
+        inputs = variables_in([value]) - variables_in(given)
         some = FALSE
-        for name in sorted(own & operands.shadows.keys()):
+        for name in sorted(inputs & operands.shadows.keys()):
             bits = operands.shadows[name][0]
             some = some | (bits if isinstance(bits, Bool) else bits != 0)
         return some
