@@ -11,8 +11,8 @@ from ptxspec import contracts
 from ptxspec.query.litmus.reading import read
 from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
 
-#: how many programs are compared: by default, and in the long run
-FEW, MANY = 60, 1500
+#: how many programs are compared: by default, among slow tests, and in the long run
+FEW, MORE, MANY = 40, 200, 1500
 SCHEDULES = ["round-robin", *(f"random:{seed}" for seed in range(5))]
 SCOPES = ["cta", "gpu"]
 BYTES = {"x": 0, "y": 4}
@@ -143,6 +143,12 @@ def test_what_is_reported_is_a_race_of_the_model() -> None:
 
 
 @pytest.mark.slow
+def test_what_is_reported_is_a_race_of_the_model_in_more_programs() -> None:
+    racing, told = compared(range(FEW, FEW + MORE))
+    assert told > racing * 0.9
+
+
+@pytest.mark.long
 def test_what_is_reported_is_a_race_of_the_model_in_many_programs() -> None:
-    racing, told = compared(range(FEW, FEW + MANY))
+    racing, told = compared(range(FEW + MORE, FEW + MORE + MANY))
     assert told > racing * 0.9

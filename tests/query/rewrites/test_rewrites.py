@@ -188,12 +188,18 @@ def worth(counts: Counter[str]) -> None:
     assert counts["proved"] > total / 5 and counts["refuted"] > total / 5 and counts["unsupported"] < total / 5, counts
 
 
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", range(0, 24, 12))
 def test_random_pairs(first: int) -> None:
-    worth(Counter(map(judged, range(first, first + 50))))
+    worth(Counter(map(judged, range(first, first + 12))))
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("first", range(200, 320, 40))
+def test_more_random_pairs(first: int) -> None:
+    worth(Counter(map(judged, range(first, first + 40))))
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(1000, 3000, 250))
 def test_many_random_pairs(first: int) -> None:
     worth(Counter(map(judged, range(first, first + 250))))
