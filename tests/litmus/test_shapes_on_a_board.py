@@ -21,7 +21,8 @@ from ptxspec.query.litmus.shapes import shapes
 from ptxspec.query.litmus.verdicts import impossible
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.shapes import Shape, ShapeCase
-from ptxspec_workshop.generate.shape_kernels import PLACEMENTS, Placement, ShapeKernel, launch_of, module
+from ptxspec_workshop.generate.shape_kernels import ShapeKernel, module
+from ptxspec_workshop.generate.shape_launches import PLACEMENTS, Placement, launch_of
 from ptxspec_workshop.record import shape_answers, shape_recorder
 from ptxspec_workshop.record.driver import Gpu, GpuError
 from ptxspec_workshop.record.machine_code import LEVELS

@@ -39,7 +39,7 @@ def levels(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             super().__init__(source)
 
     monkeypatch.setattr(code, "Library", NotedLibrary)
-    code.driver(False, False, False, False)  # whose code is no kernel's
+    code.driver(False, False, False, False, True)  # whose code is no kernel's
     noted.clear()
     return noted
 

@@ -168,6 +168,8 @@ def orders(text: str) -> tuple[str, int]:
     broken: tuple[ptxspec.BrokenAxiom, ...] = verdict.reasons
     liveness: ptxspec.LivenessVerdict | None = verdict.liveness
     if liveness is not None and liveness.witness is not None:
+        spins: ptxspec.LivenessStatus = liveness.status
+        assert spins
         operations += liveness.witness.operations
     return status, len(operations) + len(broken)
 

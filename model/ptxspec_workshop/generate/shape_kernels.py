@@ -11,195 +11,21 @@ execution of all of that, without what was added, is one of the test: so nothing
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
 
 from ptxspec.query.litmus.programs import WARP
-from ptxspec.query.litmus.reading import LitmusTest, read, values_in
-from ptxspec.query.litmus.threads import ORDER_MARK, PROXY_MARK
-from ptxspec.query.litmus.writing import ThreadBody, bodies_of
-from ptxspec.query.outcomes import Unsupported
-from ptxspec.terms.orders import Proxy
+from ptxspec.query.litmus.writing import ThreadBody
+from ptxspec_workshop.generate.shape_requirements import ADDRESS, SETTINGS, PlayedThread, ShapeRequirements, code_of
 
 #: the head of a module
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
-#: what a kernel finds at the address that it is given, each in 8 bytes; behind that an address of the locations for each access,
-#: so that an assembler does not know which of them are the same, and one for each variable
-SETTINGS = (
-    "counters", "results", "scratch", "table", "other", "rounds", "groups", "stride", "apart", "seed", "teams", "slots", "tries",
-    "delays", "touches", "span", "warm", "noise",
-)  # fmt: skip
-#: what stands for an outcome with a value that no counter is for
-OTHER = "other"
 #: the barrier at which the threads of a CTA begin a round together, where a test has barriers
 _ROUND_BARRIER = 15
-_BRACKET = re.compile(r"\[\s*([A-Za-z_$%][\w$]*)\s*(\+\s*\d+)?\s*\]")
-_BARRIER = re.compile(r"\b(?:bar|barrier)\.(?!cluster)\w+\S*\s+(\d+)\s*(?:,\s*(\d+))?\s*;")
-_NUMBER = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)\b")
 
 
-def digest_of(text: str) -> str:
-    """By which a test is known: the first 16 digits of the SHA-256 digest of its text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-class PlayedThread(NamedTuple):
-    """A thread of a test: its number, which of the clusters of a team it is in, which CTA of that, and which thread of that."""
-
-    thread: int
-    cluster: int
-    rank: int
-    position: int
-
-
-class ShapeKernel:
+class ShapeKernel(ShapeRequirements):
     """A litmus test as a kernel. `text` is the test; raises LitmusError, and Unsupported for what no kernel can say."""
-
-    def __init__(self, text: str):
-        self.test: LitmusTest = read(text)
-        self.text = text
-        self.digest = digest_of(text)
-        self.name = f"t{self.digest}"
-        self.bodies = bodies_of(self.test)
-        self.names = list(self.test.variables)
-        #: what is counted: the registers and variables of the test's condition, in order
-        self.asked: list[tuple[Any, ...]] = values_in(self.test.condition)  # type: ignore[assignment]
-        for space, _ in self.test.types.values():
-            if space != "global":
-                raise Unsupported(f"{self.test.name}: a variable in .{space}")
-        for variable in self.test.variables.values():
-            if variable.initial:
-                raise Unsupported(f"{self.test.name}: {variable.name} is not zero at first")
-        for value in self.asked:
-            bits = self._type_of(value)
-            if not bits.endswith("32"):
-                raise Unsupported(f"{self.test.name}: an outcome with a value of .{bits}")
-
-    def _type_of(self, value: tuple[Any, ...]) -> str:
-        if value[0] == "memory":
-            return self.test.types[value[1]][1]
-        types = self.bodies[value[1]].registers
-        return types[value[2]].name if value[2] in types else "b32"
-
-    # where it runs -------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def roles(self) -> list[PlayedThread]:
-        """The threads with their places."""
-        clusters: dict[int, dict[int, int]] = {}
-        taken: dict[int, int] = {}
-        roles = []
-        for thread, place in enumerate(self.test.places):
-            ctas = clusters.setdefault(place.cluster, {})
-            rank = ctas.setdefault(place.cta, len(ctas))
-            position = taken[place.cta] = taken.get(place.cta, -1) + 1
-            roles.append(PlayedThread(thread, list(clusters).index(place.cluster), rank, position))
-        return roles
-
-    @property
-    def clusters(self) -> int:
-        """How many clusters a team has."""
-        return 1 + max(role.cluster for role in self.roles)
-
-    @property
-    def ctas(self) -> int:
-        """How many CTAs a cluster has."""
-        return 1 + max(role.rank for role in self.roles)
-
-    @property
-    def warps(self) -> int:
-        """How many warps of a CTA play threads of one instance, at most."""
-        return 1 + max(role.position for role in self.roles)
-
-    @cached_property
-    def has_barriers(self) -> bool:
-        """Whether threads wait for one another, so that a CTA has no warps but theirs."""
-        return any(re.match(r"bar\.|barrier\.|barrier\{", line) for body in self.bodies for line, _ in body.lines)
-
-    @cached_property
-    def aliases(self) -> bool:
-        """Whether the locations need a second address."""
-        return any(variable.location for variable in self.test.variables.values())
-
-    @cached_property
-    def refusal(self) -> str:
-        """Why it is not put to a GPU, or nothing."""
-        lines = [line for body in self.bodies for line, _ in body.lines]
-        if len({place.gpu for place in self.test.places}) > 1:
-            return "two GPUs"
-        if any(variable.proxy is not Proxy.GENERIC for variable in self.test.variables.values()):
-            return "another proxy"
-        if any(mark in line for mark in (PROXY_MARK, ORDER_MARK) for line in lines):
-            return "not PTX"
-        return "" if self._barriers_complete() else "waits for ever"
-
-    def _barriers_complete(self) -> bool:
-        """Whether as many threads of a CTA come to each barrier as it counts: without a number all of them, as often."""
-        comes: dict[int, list[list[tuple[str, str | None]]]] = {}
-        for place, body in zip(self.test.places, self.bodies, strict=True):
-            met = [(m[1], m[2]) for line, _ in body.lines if (m := _BARRIER.search(line))]
-            comes.setdefault(place.cta, []).append(met)
-        return all(
-            sum(other == barrier for met in threads for other in met)
-            == max(met.count(barrier) for met in threads) * (int(barrier[1]) // WARP if barrier[1] else len(threads))
-            for threads in comes.values()
-            for barrier in {b for met in threads for b in met}
-        )
-
-    # what is counted -----------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def candidates(self) -> list[int]:
-        """The values that are told apart: small ones, those that the test names, and the next ones, to which it may count."""
-        words = [cell.text for column in self.test.columns for cell in column]
-        named = {int(n, 0) for word in words for n in _NUMBER.findall(word)}
-        return sorted(n for n in {*range(4), *named, *(n + 1 for n in named)} if n < 1 << 32)
-
-    @property
-    def outcomes(self) -> int:
-        """How many counters the outcomes need: for each value one more than there are candidates."""
-        return int((len(self.candidates) + 1) ** len(self.asked))
-
-    def outcome(self, index: int) -> tuple[int, ...] | None:
-        """The values that a counter is for, in the order of `asked`; None if there is another one among them."""
-        digits = []
-        for _ in self.asked:
-            index, digit = divmod(index, len(self.candidates) + 1)
-            digits.append(digit)
-        if any(digit == len(self.candidates) for digit in digits):
-            return None
-        return tuple(self.candidates[digit] for digit in reversed(digits))
-
-    # the kernels ---------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def accesses(self) -> list[str]:
-        """The variable of each access, thread by thread: the order of the addresses behind the settings."""
-        return [match[1] for body in self.bodies for line, _ in body.lines for match in _BRACKET.finditer(_code(line))]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Which location of an instance a variable is: aliases are the same."""
-        first = [name for name, variable in self.test.variables.items() if not variable.location]
-        return {name: first.index(self.test.variables[name].location or name) for name in self.names}
-
-    @property
-    def locations(self) -> int:
-        """How many locations an instance has."""
-        return 1 + max(self.places.values())
-
-    @property
-    def addresses(self) -> list[str]:
-        """The variables whose addresses lie behind the settings: one for each access, and then once each."""
-        return [*self.accesses, *self.names]
-
-    @property
-    def _of_variables(self) -> int:
-        """Where among the settings the addresses of the variables begin."""
-        return 8 * (len(SETTINGS) + len(self.accesses))
 
     def kernels(self) -> str:
         """PTX of the kernel that runs instances, and of the one that counts outcomes, both without the head of a module."""
@@ -220,7 +46,7 @@ class ShapeKernel:
         for role, body in zip(self.roles, self.bodies, strict=True):
             yield f"THREAD{role.thread}:"
             text = list(self._thread(role, body, number))
-            number += sum(len(_BRACKET.findall(_code(line))) for line, _ in body.lines)
+            number += sum(len(ADDRESS.findall(code_of(line))) for line, _ in body.lines)
             yield "{\n" + "\n".join(text) + "\nbra.uni NEXT;\n}"
         yield from _NOISE
 
@@ -259,7 +85,7 @@ class ShapeKernel:
         yield from _mixed("%x")
 
     def _thread(self, role: PlayedThread, body: ThreadBody, number: int) -> Iterator[str]:
-        count = sum(len(_BRACKET.findall(_code(line))) for line, _ in body.lines)
+        count = sum(len(ADDRESS.findall(code_of(line))) for line, _ in body.lines)
         for name, type in body.registers.items():
             yield f".reg .{type.name.removeprefix('.')} {name};"
         if count:
@@ -288,7 +114,7 @@ class ShapeKernel:
         yield from _meeting(WARP * len(self.roles))
         counter = iter(range(count))
         for line, _ in body.lines:
-            yield _BRACKET.sub(lambda m: f"[%a{next(counter)}{m[2] or ''}]", _code(line))
+            yield ADDRESS.sub(lambda m: f"[%a{next(counter)}{m[2] or ''}]", code_of(line))
         for place, value in enumerate(self.asked):
             if value[:2] == ("register", role.thread):
                 yield f"mul.lo.u32 %y, %rounds, %groups; mul.lo.u32 %y, %y, {32 * place}; add.u32 %y, %y, %instance;"
@@ -388,10 +214,6 @@ def _meeting(arrivals: int) -> Iterator[str]:
     yield "DELAYED:"
 
 
-def _code(line: str) -> str:
-    return line.partition("//")[0].rstrip()
-
-
 def _width(type: str) -> str:
     match = re.search(r"\d+$", type)
     assert match is not None, type
@@ -401,75 +223,3 @@ def _width(type: str) -> str:
 def module(kernels: Sequence[ShapeKernel]) -> str:
     """A module with the kernels of tests."""
     return HEAD + "\n".join(kernel.kernels() for kernel in kernels)
-
-
-class Placement(NamedTuple):
-    """How instances are placed and disturbed: bytes from an instance to the next, at least, and from a location of an instance to
-    the next one (0: those of all instances lie between); how often a warp looks whether the others have come; bits of a random
-    delay; accesses to scratch memory before the test, and in noise; whether locations are read first; slots of a CTA; warps and
-    CTAs (for each multiprocessor) that make noise."""
-
-    stride: int
-    apart: int
-    tries: int
-    delays: int
-    touches: int
-    noise: int
-    warm: bool
-    slots: int = 2
-    noisy_warps: int = 0
-    noisy_ctas: int = 0
-
-
-#: how tests are run
-PLACEMENTS = (
-    Placement(256, 128, tries=400, delays=0, touches=0, noise=0, warm=False),
-    Placement(16, 0, tries=400, delays=15, touches=0, noise=0, warm=True, slots=4),
-    Placement(32, 8, tries=400, delays=7, touches=0, noise=0, warm=True),
-    Placement(8, 0, tries=400, delays=63, touches=1, noise=8, warm=True, noisy_warps=2),
-    Placement(256, 64, tries=400, delays=31, touches=3, noise=12, warm=True, noisy_warps=2, noisy_ctas=1),
-    Placement(8, 0, tries=400, delays=0, touches=2, noise=12, warm=False, slots=4, noisy_ctas=1),
-    Placement(128, 0, tries=0, delays=255, touches=1, noise=8, warm=True, slots=1, noisy_warps=1),
-    Placement(8, 0, tries=400, delays=3, touches=0, noise=0, warm=False, slots=8),
-)
-#: bytes of scratch memory, without a bit for parts of a word
-SPAN = (1 << 20) - 4
-#: warps of a multiprocessor that test, or make noise beside that, about
-_WARPS = 16
-
-
-class ShapeLaunch(NamedTuple):
-    """A launch: CTAs, threads of each, CTAs of a cluster, and what the kernel finds among its settings; instances; bytes of the
-    locations and of the counters."""
-
-    grid: int
-    block: int
-    cluster: int
-    settings: dict[str, int]
-    instances: int
-    extent: int
-    counters: int
-
-
-def launch_of(kernel: ShapeKernel, placement: Placement, multiprocessors: int, rounds: int) -> ShapeLaunch:
-    """How a test is launched in a placement."""
-    slots = 1 if kernel.has_barriers else placement.slots
-    noisy = 0 if kernel.has_barriers else placement.noisy_warps
-    warps = slots * kernel.warps + noisy
-    at_once = multiprocessors * max(1, _WARPS // warps)
-    of_team = kernel.clusters * kernel.ctas
-    teams = max(1, at_once // of_team)
-    silent = -(-placement.noisy_ctas * multiprocessors // of_team) * of_team
-    groups = teams * slots
-    instances = rounds * groups * WARP
-    stride = max(placement.stride, kernel.locations * placement.apart)
-    apart = placement.apart or instances * stride + 128
-    extent = instances * stride + kernel.locations * apart + 8
-    settings = {
-        "rounds": rounds, "groups": groups, "stride": stride, "apart": apart, "teams": teams, "slots": slots,
-        "tries": placement.tries, "delays": placement.delays, "touches": placement.touches, "span": SPAN,
-        "warm": int(placement.warm), "noise": placement.noise if noisy or silent else 0,
-    }  # fmt: skip
-    return ShapeLaunch(
-        teams * of_team + silent, warps * WARP, kernel.ctas, settings, instances, extent, rounds * groups * 32
-    )

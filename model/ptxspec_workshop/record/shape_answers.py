@@ -17,7 +17,8 @@ from ptxspec.query.litmus.reading import holds, read, values_in
 from ptxspec.query.litmus.shapes import shapes
 from ptxspec.query.litmus.verdicts import impossible
 from ptxspec.terms.shapes import OF_LIVENESS, ShapeCase
-from ptxspec_workshop.generate.shape_kernels import OTHER, ShapeKernel, digest_of
+from ptxspec_workshop.generate.shape_kernels import ShapeKernel
+from ptxspec_workshop.generate.shape_requirements import OTHER, digest_of
 from ptxspec_workshop.record.stored_answers import H100
 
 #: the file in a GPU's folder

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence import assembler
-from ptxspec_workshop.generate.shape_kernels import PLACEMENTS, ShapeKernel, module
+from ptxspec_workshop.generate.shape_kernels import ShapeKernel, module
+from ptxspec_workshop.generate.shape_launches import PLACEMENTS
 from ptxspec_workshop.record import shape_answers
 from ptxspec_workshop.record.driver import Gpu, GpuError
 from ptxspec_workshop.record.machine_code import LEVELS, assembled_modules

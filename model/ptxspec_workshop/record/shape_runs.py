@@ -13,17 +13,9 @@ import numpy as np
 from ptxspec.language.check import check
 from ptxspec.machine.module import Module
 from ptxspec.machine.owned import Memory
-from ptxspec_workshop.generate.shape_kernels import (
-    OTHER,
-    PLACEMENTS,
-    SETTINGS,
-    SPAN,
-    Placement,
-    ShapeKernel,
-    ShapeLaunch,
-    launch_of,
-    module,
-)
+from ptxspec_workshop.generate.shape_kernels import ShapeKernel, module
+from ptxspec_workshop.generate.shape_launches import PLACEMENTS, SPAN, Placement, ShapeLaunch, launch_of
+from ptxspec_workshop.generate.shape_requirements import OTHER, SETTINGS
 from ptxspec_workshop.record.driver import Gpu, GpuError
 
 #: threads of a CTA that counts, and such CTAs

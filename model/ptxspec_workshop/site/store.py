@@ -29,7 +29,7 @@ _PARTS = (
     "ptxspec_workshop/site/litmus_tables.py",
     "ptxspec_workshop/site/relation_pictures.py",
     "ptxspec_workshop/record/shape_answers.py",
-    "ptxspec_workshop/generate/shape_kernels.py",
+    "ptxspec_workshop/generate/shape_requirements.py",
     "ptxspec_workshop/site/rewrite_tables.py",
 )
 

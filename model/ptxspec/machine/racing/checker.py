@@ -15,7 +15,7 @@ from ptxspec.language.forms import page_name
 from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import LaunchError, Where
-from ptxspec.machine.events import WORDS, EventKind
+from ptxspec.machine.events import OF_IMAGES, WORDS, EventKind
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.memory import LaunchMemory
@@ -200,7 +200,7 @@ class RaceChecker:
 
     def _shared(self) -> list[HostRange]:
         """The memory that several threads may write, in the order of the host's addresses."""
-        spaces = {*contracts.state_spaces.of_several(), "image"}
+        spaces = {*contracts.state_spaces.of_several(), OF_IMAGES}
         ranges = [r for r in host_ranges(self.memory, self.unit) if unbanked(r.space) in spaces and r.length]
         return sorted(ranges)
 
