@@ -84,7 +84,7 @@ APART = [
     ("griddepcontrol.wait;", "griddepcontrol.launch_dependents;", "right side has griddepcontrol.launch_dependents;"),
     ("ld.relaxed.sys.global.u32 d, [p];", "ld.mmio.relaxed.sys.global.u32 d, [p];", "right side has ld.mmio"),
     ("ld.volatile.global.u32 d, [p];", "ld.relaxed.sys.global.u32 d, [p];", "right side has ld.relaxed.sys"),
-    ("atom.global.add.u32 x, [p], 1;", "red.global.add.u32 [p], 1;", "right side has red.global"),
+    pytest.param("atom.global.add.u32 x, [p], 1;", "red.global.add.u32 [p], 1;", "right side has red.global", marks=pytest.mark.slow),
     # the same events, exchanged, or whose values are
     ("ld.volatile.global.u32 x, [p]; ld.volatile.global.u32 y, [f];", "ld.volatile.global.u32 y, [f]; ld.volatile.global.u32 x, [p];", ""),
     ("ld.volatile.global.u32 d, [p]; ld.volatile.global.u32 x, [p];", "ld.volatile.global.u32 y, [p]; ld.volatile.global.u32 d, [p];", "d depends on"),

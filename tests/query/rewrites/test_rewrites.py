@@ -158,6 +158,7 @@ def test_cells_are_computed_again(name: str) -> None:
             assert statuses == ["forbidden", "allowed"], cell["tests"]
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_all_programs_no_program_contradicts() -> None:
     known = precomputed.rewrites()
     assert known is not None
