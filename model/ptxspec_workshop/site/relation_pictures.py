@@ -14,7 +14,7 @@ def markdown(module: str, name: str, lines: Sequence[str]) -> str:
     """The picture as a figure."""
     picture, words = drawn_relation(module, name, lines)
     caption = f"<figcaption>green: {words}; red: the second reads from the first</figcaption>"
-    return f'<div class="drawings"><figure>{picture}{caption}</figure></div>\n'
+    return f'<figure class="execution">{picture}{caption}</figure>\n'
 
 
 def drawn_relation(module: str, name: str, lines: Sequence[str]) -> tuple[str, str]:

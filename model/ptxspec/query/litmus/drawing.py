@@ -54,7 +54,7 @@ def drawn(operations: Sequence[ShownOperation], arrows: Mapping[str, Sequence[tu
         both = {(a, b) for a, b in pairs if (b, a) in pairs}
         parts += [_arrow(places[a], places[b], kind, (a, b) in both) for a, b in _steps(pairs)]
     heads = "".join(
-        f'<marker id="{kind.replace(" ", "-")}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
+        f'<marker id="{_head_of(kind)}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
         f'orient="auto"><path d="M0 0 8 4 0 8z" fill="{_COLOURS.get(kind, _OTHER)}"/></marker>'
         for kind in arrows
     )
@@ -80,11 +80,16 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], kind: str, with
     bend = -24 if kind == READS_FROM else 24
     middle = f"{(x + u) / 2 + bend:.0f} {(y + v) / 2 + abs(bend) / 2:.0f}"
     colour = _COLOURS.get(kind, _OTHER)
-    head = "" if without_head else f'marker-end="url(#{kind.replace(" ", "-")})"'
+    head = "" if without_head else f'marker-end="url(#{_head_of(kind)})"'
     return (
         f'<path d="M{x:.0f} {y + 5:.0f}Q{middle} {u:.0f} {v - 12:.0f}" fill="none" stroke="{colour}" '
         f"{head}><title>{escape(kind)}</title></path>"
     )
+
+
+def _head_of(kind: str) -> str:
+    """The name of an arrow's head: pictures of one page may share it."""
+    return "head-" + "".join(c if c.isalnum() else "-" for c in kind)
 
 
 def _steps(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
