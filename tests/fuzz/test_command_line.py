@@ -99,7 +99,9 @@ def test_the_cases_reach_into_the_commands(tmp_path: Path) -> None:
 
     seen: dict[str, set[int]] = {}
     for command in COMMANDS:
-        for seed in range(40):
+        for seed in range(400):
+            if seed >= 40 and {0, 2} <= seen[command]:
+                break
             here = tmp_path / f"{command} {seed}"
             here.mkdir()
             with prepared(here):

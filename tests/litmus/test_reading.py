@@ -337,3 +337,14 @@ def test_paths_are_limited() -> None:
     rows = [part.strip() for cell in cells for part in cell.split(";")]
     with pytest.raises(Unsupported, match=r"more than (1,000 paths|60 operations)"):
         ptxspec.litmus(with_cells(*rows))
+
+
+def test_numbers_of_a_condition() -> None:
+    text = "PTX t\n{ x = 0; }\nP0@cta 0,gpu 0 ;\nst.weak x, 1 ;\nexists (x == VALUE)"
+    assert (
+        ptxspec.litmus(text.replace("VALUE", "01")).status
+        == ptxspec.litmus(text.replace("VALUE", "0x1")).status
+        == "allowed"
+    )
+    with pytest.raises(ptxspec.LitmusError, match="0x is no number"):
+        ptxspec.litmus(text.replace("VALUE", "0x"))

@@ -374,6 +374,14 @@ def _not(source: _Text, variables: Mapping[str, Variable], threads: int, depth: 
     return Condition(comparison, (left, _value(source, variables, threads)))
 
 
+def _compared(source: _Text, token: str) -> int:
+    """A number of a condition, decimal or hexadecimal."""
+    try:
+        return int(token, 16 if "x" in token.lower() else 10)
+    except ValueError:
+        raise source.error(f"{printable(token)} is no number") from None
+
+
 def _value(source: _Text, variables: Mapping[str, Variable], threads: int) -> object:
     token = _next(source)
     if ":" in token:
@@ -383,7 +391,7 @@ def _value(source: _Text, variables: Mapping[str, Variable], threads: int) -> ob
             raise source.error(f"there is no thread P{number}")
         return "register", number, name.strip()
     if re.match(r"-?\d", token):
-        return int(token, 0)
+        return _compared(source, token)
     if token not in variables:
         raise source.error(
             f"{printable(token)} is no variable of the test, and a register has its thread before it: P0:{printable(token)}"
