@@ -341,10 +341,4 @@ def test_paths_are_limited() -> None:
 
 def test_numbers_of_a_condition() -> None:
     text = "PTX t\n{ x = 0; }\nP0@cta 0,gpu 0 ;\nst.weak x, 1 ;\nexists (x == VALUE)"
-    assert (
-        ptxspec.litmus(text.replace("VALUE", "01")).status
-        == ptxspec.litmus(text.replace("VALUE", "0x1")).status
-        == "allowed"
-    )
-    with pytest.raises(ptxspec.LitmusError, match="0x is no number"):
-        ptxspec.litmus(text.replace("VALUE", "0x"))
+    assert {ptxspec.litmus(text.replace("VALUE", number)).status for number in ("1", "01", "0x1")} == {"allowed"}

@@ -4,12 +4,14 @@ and written are terms, so that what lies between is what the pages' definitions 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from functools import cached_property, reduce
 from operator import and_, or_
 from typing import Any
 
 from ptxspec import contracts
+from ptxspec.query.litmus.executions import OutOfTime
 from ptxspec.query.litmus.programs import Combination, Piece
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.query.solvers.solve import solve
@@ -178,12 +180,17 @@ class Formula:
     # questions -------------------------------------------------------------------------------------------------------------
 
     def solve(self, outcome: Callable[[Formula], Bool], timeout: float) -> SolverAnswer:
-        """An execution that keeps all axioms and has an outcome; "unsat" if there is none."""
+        """An execution that keeps all axioms and has an outcome; "unsat" if there is none. Raises OutOfTime if there is less time
+        left than it took to write the formula: a solver only looks at the clock when it has prepared that."""
+        begun = time.monotonic()
         claim: Bool = reduce(and_, (c for path in self.combination.paths for c in path.conditions), TRUE)
         claim = claim & self._reads() & outcome(self)
         for axiom in contracts.axioms.ALL.values():
             claim = claim & self.keeps(axiom.claim(self.model))
-        return solve(claim, self._types(claim), timeout, purpose="a litmus test", simple=False)
+        spent = time.monotonic() - begun
+        if timeout < 2 * spent:
+            raise OutOfTime
+        return solve(claim, self._types(claim), timeout - spent, purpose="a litmus test", simple=False)
 
     def _types(self, claim: Bool) -> Mapping[str, Type]:
         types: dict[str, Type] = {}
