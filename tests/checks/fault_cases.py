@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,7 +71,7 @@ def text_of(case: Case, fault: bool) -> str:
     return re.sub(r"^( *)// FAULT ", r"\1", without, flags=re.M)
 
 
-@cache
+@lru_cache(2)  # a module keeps its code: those of all cases would be gigabytes
 def module_of(name: str, fault: bool) -> ptxspec.Module:
     case = BY_NAME[name]
     return ptxspec.load(text_of(case, fault), f"{name}.ptx")

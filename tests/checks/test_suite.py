@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import warnings
 from typing import Any
@@ -123,6 +124,7 @@ def test_in_ten_schedules(case: Case, engine: str) -> None:
     for schedule in SCHEDULES:
         check_right(case, engine, schedule)
         check_fault(case, engine, schedule)
+    gc.collect()  # modules are in cycles, and few objects hold much memory
 
 
 @pytest.mark.parametrize("engine", ENGINES)
