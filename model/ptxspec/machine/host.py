@@ -8,7 +8,6 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked
-from ptxspec.language.debugging import origin
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.counting import CountCollector
 from ptxspec.machine.driver import codes
@@ -19,7 +18,7 @@ from ptxspec.machine.imaging import ImageFault, ImageUnit
 from ptxspec.machine.limits import LaunchLimits
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.misuse import misuse, stuck
-from ptxspec.machine.program import KernelProgram, describe
+from ptxspec.machine.program import KernelProgram, describe, where_is
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import CtaShare
@@ -159,11 +158,8 @@ class Host(NamedTuple):
         return None if tell is None and moved is None else ImageNotes(op, running.get("first"), tell, moved)
 
     def _where(self, running: EngineRun, thread: int, op: int) -> Where:
-        tid, cta = self.extents.where(thread, running.get("first"))
-        source = self.checked.source
-        at = self.program.kernel.code[op]
-        instruction, column = describe(at, source.text), source.column(at.position)
-        return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
+        place = self.extents.where(thread, running.get("first"))
+        return where_is(self.checked, self.program.kernel.code[op], place)
 
     def _described(self, op: int) -> str:
         """An instruction, and its line."""

@@ -10,10 +10,11 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
+from ptxspec.language.debugging import origin
 from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import entry_size, linked, stack_moves
 from ptxspec.machine.contraction import contracted
-from ptxspec.machine.errors import Violation
+from ptxspec.machine.errors import Violation, Where
 from ptxspec.machine.events import UNINITIALIZED, UNOBSERVED, ObservedEvents
 from ptxspec.machine.flow import Block, FlowGraph, operand_registers, reads_clock, values_of
 from ptxspec.machine.heap import needs_heap
@@ -387,3 +388,10 @@ def shown_registers(op: Op, kernel: Kernel) -> list[str]:
 def describe(op: Op, text: str) -> str:
     """The instruction as it was written."""
     return statement(text, op.position)
+
+
+def where_is(checked: Checked, op: Op, thread: tuple[tuple[int, int, int], tuple[int, int, int]]) -> Where:
+    """An instruction that a thread executes, which is known by its %tid and its %ctaid, as messages name it."""
+    source, position = checked.source, op.position
+    instruction, column = describe(op, source.text), source.column(position)
+    return Where(*thread, *source.place(position), instruction, column, origin(source, position))

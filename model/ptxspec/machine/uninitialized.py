@@ -10,7 +10,6 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, Op
-from ptxspec.language.debugging import origin
 from ptxspec.language.forms import page_name, registry
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.blocks import SHADOW, BlockKind
@@ -20,7 +19,7 @@ from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.flow import registers_written, successors, values_of
 from ptxspec.machine.initialization import READ_FIRST, Reported, register_of
 from ptxspec.machine.memory import LaunchMemory
-from ptxspec.machine.program import KernelProgram, describe
+from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.terms.effects import Access, Examine, Report, Return
 from ptxspec.terms.registries import RULES
 
@@ -97,10 +96,7 @@ class UninitializedChecker:
 
     def _where(self, index: int, first: int, thread: int) -> Where:
         """The thread and the instruction, as the text has them."""
-        (tid, cta), source = self.extents.where(thread, first), self.checked.source
-        op = self.program.kernel.code[index]
-        instruction, column = describe(op, source.text), source.column(op.position)
-        return Where(tid, cta, *source.place(op.position), instruction, column, origin(source, op.position))
+        return where_is(self.checked, self.program.kernel.code[index], self.extents.where(thread, first))
 
     # memory --------------------------------------------------------------------------------------------------------------
 

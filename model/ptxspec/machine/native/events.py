@@ -16,16 +16,38 @@ GIVEN = WORDS[3:]
 def event(checked: bool) -> frozenset[str]:
     """What calls of `event` need, which notes an event if that `holds`."""
     given = "".join(f", i64 %{word}" for word in ("kind", "instruction", *GIVEN))
+    words = {word: f"%{word}" for word in WORDS}
+    return _noting(checked, f"event(ptr %context, i1 %holds{given})", "%holds", "", words)
+
+
+@cache
+def access_event(checked: bool) -> frozenset[str]:
+    """What calls of `access_event` need, which notes an access of 64 bits at most: `what` has its kind, its size from bit 8 on,
+    and its instruction from bit 32 on. It is given no more than processors pass in registers."""
+    parts = """  %kind = and i64 %what, 255
+  %beside = lshr i64 %what, 8
+  %size = and i64 %beside, 16777215
+  %instruction = lshr i64 %what, 32
+"""
+    given = ("kind", "first", "instruction", "thread", "location", "size", "value")
+    words = dict.fromkeys(WORDS, "0") | {word: f"%{word}" for word in given}
+    head = "access_event(ptr %context, i64 %what, i64 %thread, i64 %location, i64 %value)"
+    return _noting(checked, head, "true", parts, words)
+
+
+def _noting(checked: bool, head: str, holds: str, before: str, words: dict[str, str]) -> frozenset[str]:
+    """A function that notes a row of these words if something holds, and tells of all rows first where there is no room; `before`
+    is text that makes the words of what the function is given."""
     row = hosts.pointer(checked, "events", "%events", "%number", 8 * len(WORDS), 8 * len(WORDS), "%events_bytes")
     stores = "\n".join(
-        f"  %{word}_cell = getelementptr i64, ptr %row, i64 {i}\n  store i64 %{word}, ptr %{word}_cell"
+        f"  %{word}_cell = getelementptr i64, ptr %row, i64 {i}\n  store i64 {words[word]}, ptr %{word}_cell"
         for i, word in enumerate(WORDS)
     )
     fields = ("events", "first", *(("record", "events_bytes") if checked else ()))
-    text = f"""define internal i64 @event(ptr %context, i1 %holds{given}) noinline {{
+    text = f"""define internal i64 @{head} noinline {{
 entry:
   %noted_at = getelementptr i64, ptr %context, i64 {FIELD["noted_events"]}
-  br i1 %holds, label %look, label %done
+  br i1 {holds}, label %look, label %done
 look:
   %before = load i64, ptr %noted_at
   %full = icmp uge i64 %before, {MOST_NOTED}
@@ -40,51 +62,11 @@ note:
   %number = load i64, ptr %noted_at
 {chr(10).join(field_text(name, changes=True) for name in fields)}
   %row = {row}
-{stores}
+{before}{stores}
   %following = add i64 %number, 1
   store i64 %following, ptr %noted_at
   br label %done
 done:
-  ret i64 0
-}}"""
-    return frozenset({text, *hosts.NEEDS})
-
-
-@cache
-def access_event(checked: bool) -> frozenset[str]:
-    """What calls of `access_event` need, which notes an access of 64 bits at most: `what` has its kind, its size from bit 8 on,
-    and its instruction from bit 32 on. It is given no more than processors pass in registers."""
-    row = hosts.pointer(checked, "events", "%events", "%number", 8 * len(WORDS), 8 * len(WORDS), "%events_bytes")
-    words = dict.fromkeys(WORDS, "0") | {word: f"%{word}" for word in ("first", "thread", "location", "value")}
-    words |= {"kind": "%kind", "instruction": "%instruction", "size": "%size"}
-    stores = "\n".join(
-        f"  %{word}_cell = getelementptr i64, ptr %row, i64 {i}\n  store i64 {words[word]}, ptr %{word}_cell"
-        for i, word in enumerate(WORDS)
-    )
-    fields = ("events", "first", *(("record", "events_bytes") if checked else ()))
-    text = f"""define internal i64 @access_event(ptr %context, i64 %what, i64 %thread, i64 %location, i64 %value) noinline {{
-entry:
-  %noted_at = getelementptr i64, ptr %context, i64 {FIELD["noted_events"]}
-  %before = load i64, ptr %noted_at
-  %full = icmp uge i64 %before, {MOST_NOTED}
-  br i1 %full, label %tell, label %note
-tell:
-  %tell_at = getelementptr i64, ptr %context, i64 {FIELD["tell_at"]}
-  %address = load i64, ptr %tell_at
-  %function = inttoptr i64 %address to ptr
-  %told = call i64 %function()
-  br label %note
-note:
-  %number = load i64, ptr %noted_at
-{chr(10).join(field_text(name, changes=True) for name in fields)}
-  %row = {row}
-  %kind = and i64 %what, 255
-  %beside = lshr i64 %what, 8
-  %size = and i64 %beside, 16777215
-  %instruction = lshr i64 %what, 32
-{stores}
-  %following = add i64 %number, 1
-  store i64 %following, ptr %noted_at
   ret i64 0
 }}"""
     return frozenset({text, *hosts.NEEDS})

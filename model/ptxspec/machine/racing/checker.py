@@ -10,17 +10,17 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, Kernel, unbanked
-from ptxspec.language.debugging import origin
 from ptxspec.language.forms import page_name
 from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.errors import LaunchError, Where
 from ptxspec.machine.events import OF_IMAGES, WORDS, EventKind
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.observing import HostRange, host_ranges
-from ptxspec.machine.program import KernelProgram, describe
+from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
@@ -134,12 +134,12 @@ class RaceChecker:
         self.checked, self.program, self.extents = checked, program, extents
         self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
         kernel = program.kernel
-        if len(kernel.code) > shadow.OPS or extents.ctas * contracts.warps.warps_of(extents.threads) > shadow.UNIT - 1:
+        self.warps = contracts.warps.warps_of(extents.threads)
+        if len(kernel.code) > shadow.OPS or extents.ctas * self.warps > shadow.UNIT - 1:
             raise ValueError(
                 f"a check for races is of at most {shadow.OPS:,} instructions, functions included, and {shadow.UNIT - 1:,} warps"
             )
         self.classes = pool.classes(kernel, extents.threads)
-        self.warps = contracts.warps.warps_of(extents.threads)
         self.knowledge = Knowledge(self.classes, extents.threads, self.warps, extents.cluster_size)
         self._ranges: list[HostRange] = []
         #: where the arrays lie that each batch of CTAs has anew, and how many of the first cells are theirs
@@ -161,7 +161,7 @@ class RaceChecker:
         extents, classes = self.extents, self.classes
         threads, ctas, warps = extents.threads * extents.ctas, extents.ctas, self.warps * extents.ctas
         roles = {*classes.roles}
-        by_lanes = threads * shadow.LANES if shadow.WARP in roles else 0
+        by_lanes = threads * LANES if shadow.WARP in roles else 0
         by_clusters = threads if shadow.CLUSTER_WAIT in roles else 0
         by_pairs = warps * self.warps if roles & {shadow.COUNTED, shadow.COUNTED_ARRIVAL} else 0
         lengths = {
@@ -309,8 +309,8 @@ class RaceChecker:
         known: Known = {(THREAD, thread): int(made.array("clocks")[cta]), (CTA, cta): int(made.array("cta_times")[cta])}
         known[WARP, warp] = int(made.array("warp_times")[warp])
         if made.get("by_lanes"):
-            lanes = made.array("lane_times")[thread * shadow.LANES : (thread + 1) * shadow.LANES]
-            first = thread - (thread - cta * self.extents.threads) % shadow.LANES
+            lanes = made.array("lane_times")[thread * LANES : (thread + 1) * LANES]
+            first = thread - (thread - cta * self.extents.threads) % LANES
             known |= {(THREAD, first + int(k)): int(lanes[k]) for k in lanes.nonzero()[0]}
         if made.get("by_pairs"):
             times = made.array("pair_times")[warp * self.warps : (warp + 1) * self.warps]
@@ -382,11 +382,11 @@ class RaceChecker:
         other threads."""
         of_warp: dict[int, dict[int, int]] = defaultdict(dict)
         for thread, time in arrived.items():
-            of_warp[thread % self.extents.threads // shadow.LANES][thread] = time
+            of_warp[thread % self.extents.threads // LANES][thread] = time
         whole: dict[int, int] = {}
         rest: list[int] = []
         for warp, times in of_warp.items():
-            there = min(shadow.LANES, self.extents.threads - warp * shadow.LANES)
+            there = min(LANES, self.extents.threads - warp * LANES)
             if len(times) == there and len({*times.values()}) == 1:
                 whole[warp] = next(iter(times.values()))
             else:
@@ -397,8 +397,8 @@ class RaceChecker:
         """A lane goes on with others, or a thread has passed the barrier of its cluster: what they know is known to it."""
         role, knowledge = self.classes.roles[op], self.knowledge
         if role == shadow.WARP:
-            first = thread - thread % self.extents.threads % shadow.LANES
-            lanes = [first + k for k in range(shadow.LANES) if mask >> k & 1]
+            first = thread - thread % self.extents.threads % LANES
+            lanes = [first + k for k in range(LANES) if mask >> k & 1]
             knowledge.threads_meet(lanes, [thread], {})
         elif role == shadow.CLUSTER_WAIT:
             knowledge.cluster_meets(thread)
@@ -466,10 +466,7 @@ class RaceChecker:
 
     def _where(self, thread: int, op: int) -> Where:
         """A thread of the grid, and its instruction."""
-        tid, cta = self.extents.where(thread, 0)
-        source, at = self.checked.source, self.program.kernel.code[op]
-        instruction, column = describe(at, source.text), source.column(at.position)
-        return Where(tid, cta, *source.place(at.position), instruction, column, origin(source, at.position))
+        return where_is(self.checked, self.program.kernel.code[op], self.extents.where(thread, 0))
 
 
 class SuspectedRace(NamedTuple):

@@ -184,10 +184,9 @@ class OperationClasses:
     def scopes_within(self, kind: int, cta: int, cluster: int) -> list[tuple[int, int]]:
         """The scopes that the scope of an operation includes, itself among them, each with the number of the threads that it is
         of: two fences are morally strong if they have one of these in common."""
-        fence = self.all[kind].operation()
-        keys = []
+        fences, keys = self.all[kind], []
         for level in (shadow.SAME_CTA, shadow.SAME_CLUSTER, shadow.SAME_GRID):
-            if contracts.scopes.scope_includes(fence, fence_at(fence, level)):
+            if contracts.scopes.scope_includes(fences.operation(), fences.operation(*_PLACES[level])):
                 keys.append((level, {shadow.SAME_CTA: cta, shadow.SAME_CLUSTER: cta // cluster}.get(level, 0)))
         return keys
 
@@ -195,12 +194,6 @@ class OperationClasses:
         """Whether a proxy fence orders accesses of a class with generic ones, in either direction, in its CTA."""
         page, by, at = contracts.causality, self.all[kind].operation(), self.all[fence].operation()
         return page.leads_out(by, at) or page.leads_in(at, by)
-
-
-def fence_at(fence: Operation, level: int) -> Operation:
-    """The same operation by a thread that is so near."""
-    thread, place = _PLACES[level]
-    return Operation(fence.kind, thread, place, 1, "", fence.order, fence.scope, fence.proxy)
 
 
 def _role(effect: effects.Effect | None, threads: int) -> int:

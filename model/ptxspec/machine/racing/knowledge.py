@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.racing.classes import OperationClasses
 from ptxspec.machine.racing.logs import CTA, LOG, THREAD, WARP, Known, Log, Logs, Unit, join
-from ptxspec.machine.racing.shadow import LANES, SAME_CLUSTER, SAME_CTA, SAME_GRID, SAME_THREAD
+from ptxspec.machine.racing.shadow import SAME_CLUSTER, SAME_CTA, SAME_GRID, SAME_THREAD
 
 #: observations that a thread keeps until it acquires them
 MOST_OBSERVED = 64

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.driver.protocol import Column
 from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
 
@@ -31,7 +32,7 @@ OF_THREAD, WRITER_OP, TIMES, BYTES, COUNT = (1 << 40) - 1, 40, (1 << 31) - 1, 32
 #: wrote, and of a CTA the first thread; then the lanes or the warps, and the time
 UNIT, ENTRY_BYTES, ENTRY_OP, OPS, OF_CTA, WROTE, MEMBER = (1 << 28) - 1, 28, 32, (1 << 18) - 1, 50, 51, 52
 ALIKE, MARKS, TIME = (1 << 52) - 1, (1 << 32) - 1, 32
-LANES, CELL, ALL = 32, 4, 15
+CELL, ALL = 4, 15
 #: what an instruction has to do with synchronization: nothing; it is a barrier of all threads of the CTA; one of so many threads,
 #: where it waits, or only arrives; an arrival at that of the cluster, one that tells nobody, and a wait there; one of lanes
 NOTHING, WHOLE_CTA, COUNTED, COUNTED_ARRIVAL, CLUSTER_ARRIVAL, RELAXED_ARRIVAL, CLUSTER_WAIT, WARP = range(8)
