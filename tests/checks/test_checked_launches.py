@@ -112,3 +112,18 @@ def test_what_is_no_check_is_refused() -> None:
         module.launch("k", check="races", args=[np.zeros(1, np.uint32)])
     with pytest.raises(ValueError, match="findings is 'raise' or 'collect', not 'keep'"):
         module.launch("k", check="race", findings="keep", args=[np.zeros(1, np.uint32)])
+
+
+def test_every_access_of_the_check_itself_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its compiled code to its arrays: as that of kernels is, with PTXSPEC_CHECKED."""
+    monkeypatch.setenv("PTXSPEC_CHECKED", "1")
+    for text in (
+        RACY,
+        RIGHT,
+        RIGHT.replace("bar.sync 0", "bar.sync 1, 64"),
+        RIGHT.replace("bar.sync 0", "bar.warp.sync -1"),
+    ):
+        outcome = ptxspec.load(text).launch(
+            "k", grid=3, block=64, args=[np.zeros(64, np.uint32)], check="race", findings="collect"
+        )
+        assert bool(outcome.findings) == (text == RACY)

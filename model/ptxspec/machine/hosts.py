@@ -63,8 +63,9 @@ def names() -> tuple[str, ...]:
     """What a record may name: arrays, and what compiled code takes from its own data."""
     from ptxspec.machine.driver import inventory
     from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
+    from ptxspec.machine.racing.shadow import ARRAYS as OF_RACES
 
-    return (*ARRAYS, *CONTROL, *inventory.columns(), *OF_OPERATIONS, REGISTERS)
+    return (*ARRAYS, *CONTROL, *inventory.columns(), *OF_OPERATIONS, REGISTERS, *OF_RACES)
 
 
 def number_of(what: str) -> int:
