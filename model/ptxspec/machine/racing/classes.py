@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
@@ -65,8 +65,8 @@ class OperationClasses:
         self._connected = self._table(contracts.races.needs_no_proxy_fence)
 
     def _note(self, i: int, op: Op) -> None:
-        kinds = OperationKind
-        match op.plan.meaning.effect:
+        kinds, whole = OperationKind, op.plan.meaning.effect
+        match whole:
             case effects.Load() | effects.Store() | effects.Update() as effect:
                 kind = kind_of_access(effect, bool(op.plan.meaning.results))
                 size = effect.type.bytes // (2 if effect.type.elements == 2 else 1)
@@ -86,8 +86,36 @@ class OperationClasses:
                 kind = kinds.PROXY_FENCE if effect.proxies else kinds.FENCE
                 made = OperationClass(kind, effect.order, effect.scope, Proxy.GENERIC, 0, effect.proxies)
                 self.fences[i] = self._number(made)
-            case _:
+            case (
+                effects.GridDependency()
+                | effects.Check()
+                | effects.Report()
+                | effects.Examine()
+                | effects.Advance()
+                | None
+            ):
                 pass
+            case effects.Initialize() | effects.StackEnd() | effects.Reserve() | effects.Release():
+                pass
+            case (
+                effects.Collective()
+                | effects.Arrive()
+                | effects.Wait()
+                | effects.ClusterArrive()
+                | effects.ClusterWait()
+            ):
+                pass  # see _role
+            case (
+                effects.Branch()
+                | effects.IndexedBranch()
+                | effects.Call()
+                | effects.Return()
+                | effects.Exit()
+                | effects.Stop()
+            ):
+                pass
+            case _:
+                assert_never(whole)
 
     def _number(self, made: OperationClass) -> int:
         if made not in self.all:
