@@ -17,7 +17,7 @@ from ptxspec.language.forms import Form, Opcode, page_name, unknown_opcode
 from ptxspec.language.gaps import missing, too_early
 from ptxspec.language.operand_fitting import destination_problem, source_problem
 from ptxspec.language.operand_kinds import Kind, described
-from ptxspec.literate.notation import Operand
+from ptxspec.literate.notation import SINK, Operand
 from ptxspec.terms.editions import Epoch
 from ptxspec.terms.types import Type
 
@@ -159,7 +159,9 @@ def fit(form: Form, shape: tuple[Kind, ...]) -> Plan | Misfit:
                 of_members.append(Read(operand.name))
             else:
                 wanted: list[Any] = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
-                if member is not kinds.SINK or not operand.group:
+                if operand.name == SINK and member is not kinds.SINK:
+                    problem = f"{form.mnemonic} gives no result here: its destination is the sink {SINK}"
+                elif operand.name != SINK and (member is not kinds.SINK or not operand.group):
                     problem = destination_problem(form, operand, wanted, member)
                 of_members.append(Written(outputs))
                 outputs += len(wanted)

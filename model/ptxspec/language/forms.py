@@ -353,7 +353,7 @@ class Opcode:
         return forms
 
     @cached_property
-    def _lasting(self) -> Lasting:
+    def lasting(self) -> Lasting:
         """The mnemonics that no module loses, or all if there are none."""
         known = {form.mnemonic for form in self.forms if form.removal is None}
         names = sorted(known or {form.mnemonic for form in self.forms}, key=lambda m: (len(m), m))
@@ -369,7 +369,7 @@ class Opcode:
         meant = self.misspelled(mnemonic)
         words = [meant.get(word, [word])[0] for word in mnemonic.split(".")[: MOST_MODIFIERS + 1]]
         wanted, written = set(words), ".".join(words)[:_LONGEST]
-        names, sets, bits = self._lasting
+        names, sets, bits = self.lasting
         wanted_bits = sum(1 << bits[word] for word in wanted if word in bits)  # what none has is lacking in all
         lacking = [(wanted_bits ^ word_bits).bit_count() for word_bits in sets]
         ranked = [names[i] for i in sorted(range(len(names)), key=lacking.__getitem__)[:_MOST_RANKED]]
@@ -379,12 +379,12 @@ class Opcode:
 
     def closest(self, mnemonic: str) -> list[str]:
         """The mnemonic itself, if the opcode has it and no module loses it; else the one that is most like it."""
-        return [mnemonic] if mnemonic in self._lasting.mnemonics else self.nearest(mnemonic, 2)[:1]
+        return [mnemonic] if mnemonic in self.lasting.mnemonics else self.nearest(mnemonic, 2)[:1]
 
     def _of_other_types(self, words: Sequence[str]) -> list[str]:
         """The mnemonics that the opcode has where one of the words, a type, is replaced by another of the same width; that of
         bits first."""
-        names = set(self._lasting.mnemonics)
+        names = set(self.lasting.mnemonics)
         mnemonics = []
         for i, word in enumerate(words):
             width = TYPES[word].width if word in TYPES else 0

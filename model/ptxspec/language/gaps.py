@@ -18,8 +18,8 @@ class GapError(PtxError):
     """A launch of an entry that may reach an instruction of PTX that no page of the specification describes. `diagnostics` are
     these instructions, as for `PtxError`.
 
-    >>> module = ptxspec.load('''.version 8.0 .target sm_90
-    ... .entry k() { cp.async.bulk.commit_group; ret; }
+    >>> module = ptxspec.load('''.version 8.1 .target sm_90
+    ... .entry k() { multimem.st.weak.global.u32 [0], 1; ret; }
     ... .entry other() { ret; }''', "k.ptx")
     >>> module.launch("other").steps
     1
@@ -27,7 +27,7 @@ class GapError(PtxError):
     ...     module.launch("k")
     ... except ptxspec.GapError as error:
     ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
-    2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes), but no page describes it
+    2 multimem.st is PTX (a store to several GPUs), but no page describes it
     """
 
 
@@ -134,6 +134,8 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
         family = page.FAMILIES[name]
         foreign = page.foreign(mnemonic, name)
         if foreign:
+            if opcode is not None and any(m.startswith(f"{name}.") for m in opcode.lasting.mnemonics):
+                return None
             longer = (f.removeprefix(f"{name}.") for f in page.FAMILIES if f.startswith(f"{name}."))
             words = sorted({*family.words, *(f.split(".")[0] for f in longer)})
             instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in words))

@@ -148,6 +148,8 @@ class Instructions:
                 return self._of_access(op, effect, space, item, kernel)
             case effects.Fence() | effects.GridDependency() | effects.Check() | effects.Initiate() | effects.Advance():
                 return op
+            case effects.Follow() | effects.Await():
+                return op
             case (
                 effects.Collective()
                 | effects.Arrive()

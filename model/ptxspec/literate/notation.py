@@ -43,6 +43,10 @@ class Selector(NamedTuple):
     spelled: str
 
 
+#: a destination that takes no result
+SINK = "_"
+
+
 class Operand(NamedTuple):
     """One operand's place in a syntax line."""
 

@@ -27,12 +27,20 @@ LATEST: int = _page.LATEST
 OPERATIONS: int = _limits.OPERATIONS
 LINES: int = _limits.LINES
 LINE_LOG2: int = _limits.LINE_LOG2
+OBJECT: int = _page.OBJECT
 #: how many lists of operations there are for lines, a power of two, and which half of them is which
 LISTS = 1 << 14
 TARGET, SOURCE = 0, LISTS
+#: of those that write, those that do not change what is there
+CHANGED = -1
 READ, WRITE, INITIATE, END = (
     int(kind) for kind in (EventKind.READ, EventKind.WRITE, EventKind.INITIATE, EventKind.END)
 )
+
+
+#: instead of a completion mechanism: that of an object in memory, and that of an operation which is complete whatever its own
+#: says
+LIVES, COMPLETE = -1, -2
 
 
 # From the beginning of an operation to its end --------------------------------------------------------------------------
@@ -49,10 +57,58 @@ def operation_begins(
     read: int,
     unit: int,
     completes: int,
+    change: int,
+    follows: int,
+    carries: int,
+    low: int,
+    high: int,
 ) -> int:
-    """A thread initiates an operation, which completes on the object at a location, or on none (0). Its number; 0 if there is no
-    room for it."""
-    room = lines_of(m, target, size) + lines_of(m, source, read)
+    """A thread initiates an operation, which completes on the object at a location, or on none (0), changes memory by a step, by
+    its number from 1 on, or writes it (0), and follows those of a mechanism, by its number from 1 on, or none (0). It may carry
+    what it writes, in two words. Its number; 0 if there is no room for it."""
+    number = is_noted(m, mechanism, thread, op, target, size, source, read, unit, completes, change, carries)
+    if number == 0:
+        return 0
+    m.operation_follows[number] = follows
+    m.operation_low[number] = low
+    m.operation_high[number] = high
+    there = object_at(m, completes)
+    m.operation_lives[number] = there != 0
+    if there:
+        m.operation_low[there] = m.operation_low[there] + 1
+    m.operation_mark[number] = 0 if completes else mark_of(m, mechanism, thread)
+    if m.observes_operations:
+        m.tell_operation(INITIATE, op, thread, number, target, size)
+    at_once = m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0
+    if m.landing_way == EARLY or at_once:
+        copied, zeros = m.land_all(number)
+        copy(m, number, 0, copied, zeros)
+    if at_once:
+        completes_on_object(m, number)
+    elif m.landing_way != EARLY or completes:
+        m.unlanded_operations[m.unlanded] = number
+        m.unlanded = m.unlanded + 1
+        m.operation_place[number] = m.unlanded
+    return number
+
+
+def is_noted(
+    m: OperationsMachine,
+    mechanism: int,
+    thread: int,
+    op: int,
+    target: int,
+    size: int,
+    source: int,
+    read: int,
+    unit: int,
+    completes: int,
+    change: int,
+    carries: int,
+) -> int:
+    """A thread has something more in flight. Its number; 0 if there is no room for it."""
+    listed = 0 if carries else read
+    room = lines_of(m, target, size) + lines_of(m, source, listed)
     if m.lines + room > LINES:
         return 0
     number = m.free_operation
@@ -67,11 +123,11 @@ def operation_begins(
     m.initiate(number, target, size, source, read, unit)
     m.operation_thread[number] = thread
     m.operation_op[number] = op
-    if m.observes_operations:
-        m.tell_operation(INITIATE, op, thread, number, target, size)
     m.operation_mechanism[number] = mechanism
     m.operation_object[number] = completes
-    m.operation_mark[number] = 0 if completes else mark_of(m, mechanism, thread)
+    m.operation_change[number] = change
+    m.operation_carries[number] = carries
+    m.operation_listed[number] = listed
     m.operation_next[number] = 0
     m.operation_place[number] = 0
     if m.first_operation[thread]:
@@ -80,15 +136,7 @@ def operation_begins(
         m.first_operation[thread] = number
     m.last_operation[thread] = number
     list_lines(m, TARGET, number, target, size)
-    list_lines(m, SOURCE, number, source, read)
-    if m.landing_way == EARLY or (m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0):
-        copied, zeros = m.land_all(number)
-        copy(m, number, target, source, copied, zeros)
-        completes_on_object(m, number)
-    else:
-        m.unlanded_operations[m.unlanded] = number
-        m.unlanded = m.unlanded + 1
-        m.operation_place[number] = m.unlanded
+    list_lines(m, SOURCE, number, source, listed)
     return number
 
 
@@ -98,7 +146,9 @@ def operations_end(m: OperationsMachine, thread: int) -> None:
     number = m.first_operation[thread]
     while number:
         following = m.operation_next[number]
-        if m.operation_object[number]:
+        if m.operation_mechanism[number] == COMPLETE:
+            complete = 1
+        elif m.operation_object[number]:
             complete = m.operation_mark[number]
         else:
             complete = is_complete(m, m.operation_mechanism[number], thread, m.operation_mark[number])
@@ -111,20 +161,36 @@ def operations_end(m: OperationsMachine, thread: int) -> None:
                 m.last_operation[thread] = before
             operation_ends(m, number)
         else:
+            if m.operation_object[number] == 0 and m.operation_listed[number]:
+                if has_read(m, m.operation_mechanism[number], thread, m.operation_mark[number]):
+                    source_is_free(m, number)
             before = number
         number = following
+
+
+def source_is_free(m: OperationsMachine, number: int) -> None:
+    """A thread knows that an operation has read its source: others may write there."""
+    if m.operation_place[number]:
+        rest_lands(m, number)
+    _, _, source, _ = m.footprint(number)
+    listed = m.operation_listed[number]
+    unlist_lines(m, SOURCE, number, source, listed)
+    m.lines = m.lines - lines_of(m, source, listed)
+    m.operation_listed[number] = 0
 
 
 def operation_ends(m: OperationsMachine, number: int) -> None:
     """An operation is in flight no longer."""
     if m.operation_place[number]:
         rest_lands(m, number)
-    target, size, source, read = m.footprint(number)
+    target, size, source, _ = m.footprint(number)
+    listed = m.operation_listed[number]
     unlist_lines(m, TARGET, number, target, size)
-    unlist_lines(m, SOURCE, number, source, read)
-    m.lines = m.lines - lines_of(m, target, size) - lines_of(m, source, read)
+    unlist_lines(m, SOURCE, number, source, listed)
+    m.lines = m.lines - lines_of(m, target, size) - lines_of(m, source, listed)
     if m.observes_operations:
-        m.tell_operation(END, m.operation_op[number], m.operation_thread[number], number, 0, 0)
+        if m.operation_mechanism[number] != LIVES:
+            m.tell_operation(END, m.operation_op[number], m.operation_thread[number], number, 0, 0)
     m.operation_next[number] = m.free_operation
     m.free_operation = number
 
@@ -171,42 +237,140 @@ def is_complete(m: OperationsMachine, mechanism: int, thread: int, mark: int) ->
     return m.is_complete3(thread, mark)
 
 
+def has_read(m: OperationsMachine, mechanism: int, thread: int, mark: int) -> int:
+    """Whether a thread knows an operation with this mark to have read its source."""
+    if mechanism == 0:
+        return m.has_read0(thread, mark)
+    if mechanism == 1:
+        return m.has_read1(thread, mark)
+    if mechanism == 2:
+        return m.has_read2(thread, mark)
+    if mechanism == 3:
+        return m.has_read3(thread, mark)
+    return 0
+
+
 def completes_on_object(m: OperationsMachine, number: int) -> None:
-    """All pieces of an operation have landed. If it completes on an object, that learns it, and the operation ends."""
+    """All pieces of an operation have landed. If it completes on an object, that learns it, and the operation ends, with those
+    that it follows."""
     place = m.operation_object[number]
     if place:
+        if m.operation_follows[number]:
+            those_before_complete(m, number)
+        broken = 0
+        if m.operation_lives[number]:
+            there = object_at(m, place)
+            if there == 0:
+                m.completion_fault = number
+                m.completion_rule = 0
+                return
+            m.operation_low[there] = m.operation_low[there] - 1
         _, size, _, _ = m.footprint(number)
         mechanism = m.operation_mechanism[number]
         if m.observes_operations:
-            m.tell_bytes(READ, m.operation_op[number], m.operation_thread[number], number, place, OBJECT_BITS // 8)
+            m.tell_bytes(READ, m.operation_op[number], m.operation_thread[number], -number, place, OBJECT_BITS // 8)
         word = m.read_object(place)
         if mechanism == 0:
-            word = m.complete0(word, size)
+            word, broken = m.complete0(word, size)
         elif mechanism == 1:
-            word = m.complete1(word, size)
+            word, broken = m.complete1(word, size)
         elif mechanism == 2:
-            word = m.complete2(word, size)
+            word, broken = m.complete2(word, size)
         else:
-            word = m.complete3(word, size)
+            word, broken = m.complete3(word, size)
+        if broken:
+            m.completion_fault = number
+            m.completion_rule = broken
+            return
+        m.object_changes = m.object_changes + 1
         m.write_object(place, word)
         if m.observes_operations:
-            m.tell_bytes(WRITE, m.operation_op[number], m.operation_thread[number], number, place, OBJECT_BITS // 8)
+            m.tell_bytes(WRITE, m.operation_op[number], m.operation_thread[number], -number, place, OBJECT_BITS // 8)
         m.operation_mark[number] = 1
         operations_end(m, m.operation_thread[number])
+
+
+def those_before_complete(m: OperationsMachine, number: int) -> None:
+    """An operation is complete that follows others: these are, too."""
+    mechanism = m.operation_follows[number] - 1
+    earlier = m.first_operation[m.operation_thread[number]]
+    while earlier != number:
+        if m.operation_mechanism[earlier] == mechanism:
+            if m.operation_place[earlier]:
+                rest_lands(m, earlier)
+            m.operation_mechanism[earlier] = COMPLETE
+        earlier = m.operation_next[earlier]
+
+
+# Objects in memory ------------------------------------------------------------------------------------------------------
+
+
+def object_at(m: OperationsMachine, place: int) -> int:
+    """The object that has begun at a location; 0 if there is none."""
+    if place == 0:
+        return 0
+    node = m.line_list[TARGET + (place >> LINE_LOG2) % LISTS]
+    while node:
+        number = m.node_operation[node]
+        if m.operation_mechanism[number] == LIVES and m.operation_object[number] == place:
+            return number
+        node = m.node_next[node]
+    return 0
+
+
+def object_begins(m: OperationsMachine, thread: int, op: int, place: int) -> int:
+    """A thread lets an object begin at a location. Its number; 0 if there is no room for it."""
+    number = is_noted(m, LIVES, thread, op, place, OBJECT, place, 0, 0, place, 0, 0)
+    if number:
+        m.operation_mark[number] = 0
+        m.operation_follows[number] = 0
+        m.operation_lives[number] = 0
+        m.operation_low[number] = 0
+        m.object_changes = m.object_changes + 1
+    return number
+
+
+def may_end(m: OperationsMachine, place: int) -> int:
+    """Whether the object at a location may end: there is one, and no operation in flight is to complete on it."""
+    number = object_at(m, place)
+    return number != 0 and m.operation_low[number] == 0
+
+
+def object_ends(m: OperationsMachine, place: int) -> None:
+    """The object at a location ends."""
+    number = object_at(m, place)
+    m.operation_mark[number] = 1
+    m.object_changes = m.object_changes + 1
+    operations_end(m, m.operation_thread[number])
+
+
+def object_changes_now(m: OperationsMachine) -> None:
+    """A step has changed an object."""
+    m.object_changes = m.object_changes + 1
+
+
+def completion_breaks(m: OperationsMachine) -> int:
+    """The operation that has completed on an object against a rule; 0 if none has."""
+    return m.completion_fault
+
+
+def may_begin(m: OperationsMachine, place: int) -> int:
+    """Whether an object may begin at a location."""
+    return may_write(m, place, OBJECT)
 
 
 # Pieces -----------------------------------------------------------------------------------------------------------------
 
 
-def turn_begins(m: OperationsMachine) -> None:
-    """Before a thread has its turn: pieces may land."""
+def turn_begins(m: OperationsMachine) -> int:
+    """Before a thread has its turn: pieces may land. The operation that completes against a rule; 0 if none does."""
     if m.unlanded == 0:
-        return
-    if m.landing_way == LATE:
+        return m.completion_fault
+    if m.landing_way == LATE or m.landing_way == EARLY:
         m.turns = m.turns + 1
         if m.turns % LATEST == 0:
             objects_complete(m)
-        return
+        return m.completion_fault
     count = 1
     if m.landing_way == RANDOM:
         count = m.draw_landing(0, m.landing_seed, BEFORE_A_TURN)
@@ -228,10 +392,11 @@ def turn_begins(m: OperationsMachine) -> None:
         if looked_at == PIECES:
             all_have_landed(m, number)
             completes_on_object(m, number)
+    return m.completion_fault
 
 
-def objects_complete(m: OperationsMachine) -> None:
-    """The operations in flight land that complete on objects."""
+def objects_complete(m: OperationsMachine) -> int:
+    """The operations in flight land that complete on objects. The one that does so against a rule; 0 if none does."""
     i = m.unlanded
     while i > 0:
         i = i - 1
@@ -240,6 +405,7 @@ def objects_complete(m: OperationsMachine) -> None:
             if m.operation_object[number]:
                 rest_lands(m, number)
                 completes_on_object(m, number)
+    return m.completion_fault
 
 
 def rest_lands(m: OperationsMachine, number: int) -> None:
@@ -252,19 +418,62 @@ def rest_lands(m: OperationsMachine, number: int) -> None:
 
 def piece_lands(m: OperationsMachine, number: int, piece: int) -> None:
     """A piece is written."""
-    target, _, source, _ = m.footprint(number)
     begin, copied, zeros = m.land(number, piece)
-    copy(m, number, target + begin, source + begin, copied, zeros)
+    copy(m, number, begin, copied, zeros)
 
 
-def copy(m: OperationsMachine, number: int, target: int, source: int, copied: int, zeros: int) -> None:
-    """So many bytes of an operation are copied, and so many behind them become zeros."""
-    m.copy_bytes(target, source, copied)
-    m.clear_bytes(target + copied, zeros)
+def copy(m: OperationsMachine, number: int, begin: int, copied: int, zeros: int) -> None:
+    """From so far behind the beginning of an operation's target on, so many bytes are copied or changed, and so many behind them
+    become zeros."""
+    target, _, source, _ = m.footprint(number)
+    change = m.operation_change[number]
+    carries = m.operation_carries[number]
+    if change:
+        change_elements(m, number, change - 1, begin, begin + copied)
+    elif carries:
+        if copied:
+            m.write_carried(target + begin, begin, copied, m.operation_low[number], m.operation_high[number])
+    else:
+        m.copy_bytes(target + begin, source + begin, copied)
+    m.clear_bytes(target + begin + copied, zeros)
     if m.observes_operations:
         op = m.operation_op[number]
-        m.tell_bytes(READ, op, m.operation_thread[number], number, source, copied)
-        m.tell_bytes(WRITE, op, m.operation_thread[number], number, target, copied + zeros)
+        thread = m.operation_thread[number]
+        if carries == 0:
+            m.tell_bytes(READ, op, thread, number, source + begin, copied)
+        m.tell_bytes(WRITE, op, thread, number, target + begin, copied + zeros)
+
+
+def change_elements(m: OperationsMachine, number: int, change: int, begin: int, end: int) -> None:
+    """The elements of an operation between two places become what a step makes of them and of what it reads."""
+    target, _, source, _ = m.footprint(number)
+    at = begin
+    while at < end:
+        if change == 0:
+            size = m.element0
+        elif change == 1:
+            size = m.element1
+        elif change == 2:
+            size = m.element2
+        else:
+            size = m.element3
+        if m.operation_carries[number] == 0:
+            value = m.read_element(source + at, size)
+        elif at == 0:
+            value = m.operation_low[number]
+        else:
+            value = m.operation_high[number]
+        old = m.read_element(target + at, size)
+        if change == 0:
+            new = m.change0(old, value)
+        elif change == 1:
+            new = m.change1(old, value)
+        elif change == 2:
+            new = m.change2(old, value)
+        else:
+            new = m.change3(old, value)
+        m.write_element(target + at, size, new)
+        at = at + size
 
 
 def all_have_landed(m: OperationsMachine, number: int) -> None:
@@ -331,17 +540,25 @@ def may_write(m: OperationsMachine, begin: int, size: int) -> int:
     return are_spared(m, TARGET, begin, size) and are_spared(m, SOURCE, begin, size)
 
 
+def may_change(m: OperationsMachine, begin: int, size: int) -> int:
+    """The same for an operation that changes bytes, as others may that are in flight."""
+    return are_spared(m, CHANGED, begin, size) and are_spared(m, SOURCE, begin, size)
+
+
 def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
-    """Whether no operation in flight writes, or reads, any of so many bytes."""
+    """Whether no operation in flight writes, or reads, any of so many bytes; or none writes them that does not change them."""
     first = begin >> LINE_LOG2
+    lists = which if which == SOURCE else TARGET
     for line in range(first, first + lines_of(m, begin, size)):
-        node = m.line_list[which + line % LISTS]
+        node = m.line_list[lists + line % LISTS]
         while node:
             number = m.node_operation[node]
-            if which == TARGET:
-                spared = m.spares_target(number, begin, size)
-            else:
+            if which == SOURCE:
                 spared = m.spares_source(number, begin, size)
+            elif which == CHANGED and m.operation_change[number]:
+                spared = 1
+            else:
+                spared = m.spares_target(number, begin, size)
             if not spared:
                 return 0
             node = m.node_next[node]
@@ -350,7 +567,8 @@ def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
 
 #: every one of these functions
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    operation_begins, operations_end, operation_ends, batch_ends, mark_of, is_complete, completes_on_object, turn_begins,
-    objects_complete, rest_lands, piece_lands, copy, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
-    are_spared,
+    operation_begins, is_noted, those_before_complete, object_at, object_begins, may_end, object_ends, object_changes_now,
+    completion_breaks, may_begin, operations_end, source_is_free, operation_ends, batch_ends, mark_of, is_complete,
+    has_read, completes_on_object, turn_begins, objects_complete, rest_lands, piece_lands, copy, change_elements,
+    all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write, may_change, are_spared,
 )  # fmt: skip

@@ -6,7 +6,7 @@ they are written.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from threading import Lock
 from typing import NamedTuple, assert_never
 from weakref import WeakKeyDictionary
@@ -22,6 +22,7 @@ from ptxspec.machine.program import KernelProgram, describe
 from ptxspec.terms.effects import (
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -31,6 +32,7 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
@@ -151,6 +153,17 @@ def counter_of(op: int, space: str) -> int:
     return op * len(names) + names.index(unbanked(space))
 
 
+def _of_operation(effect: Initiate, moved: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """The bytes that operations read and wrote, which have been counted together; those that change memory read what they
+    write."""
+    into, source = (contracts.access.stored(name) for name in (effect.space, effect.of))
+    parts = 2 if into == source else 1
+    read, written = ({s: n // parts for s, n in moved.items() if s == name} for name in (source, into))
+    if effect.change is not None:
+        read = {s: read.get(s, 0) + written.get(s, 0) for s in read.keys() | written.keys()}
+    return read, written
+
+
 def moves_always(program: KernelProgram, op: Op) -> bool:
     """Whether an instruction of a kernel with turns of warps moves its bytes in one state space whenever a thread comes to it:
     engines need not count them."""
@@ -231,13 +244,11 @@ class CountCollector:
                 return {}, moved
             case Update():
                 return moved, dict(moved)
-            case Initiate(space=into) if not is_counted(into):
-                return moved, {}
-            case Initiate(of=source) if not is_counted(source):
-                return {}, moved
-            case Initiate(space=into, of=source):
-                return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
+            case Initiate():
+                return _of_operation(effect, moved)
             case None | Check() | Report() | Examine() | Initialize() | Fence() | GridDependency() | Advance():
+                return {}, {}
+            case Await() | Follow():
                 return {}, {}
             case StackEnd() | Reserve() | Release():
                 return {}, {}

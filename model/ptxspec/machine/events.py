@@ -67,7 +67,7 @@ OF_RACES = frozenset(
 OF_OPERATIONS = frozenset({EventKind.INITIATE, EventKind.END, EventKind.READ, EventKind.WRITE})
 #: the words of an event as an engine notes it: its kind, the first CTA of the batch, the instruction's index, the thread among
 #: the resident ones, the host's address of what is accessed and how many bytes that is, a value of 128 bits, and the number of
-#: the asynchronous operation
+#: the asynchronous operation, negated where it accesses the object on which it completes
 WORDS = ("kind", "first", "instruction", "thread", "location", "size", "value", "high", "operation")
 #: the instruction of an event that has none
 NO_INSTRUCTION = 0xFFFFFFFF

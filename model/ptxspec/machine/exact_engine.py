@@ -50,17 +50,19 @@ from ptxspec.machine.program import (
     more_words,
     shown_registers,
     stopped,
+    unmet_of_object,
 )
 from ptxspec.machine.scripts import Function, Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.core import integer, truth
+from ptxspec.terms.core import Int, integer, truth
 from ptxspec.terms.effects import (
     Access,
     Advance,
     Arrive,
     Asynchronous,
+    Await,
     Branch,
     Call,
     Check,
@@ -73,11 +75,13 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fencing,
+    Follow,
     ImageAccess,
     IndexedBranch,
     Initialize,
     Initiate,
     Jump,
+    Life,
     Load,
     Pause,
     Release,
@@ -92,6 +96,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.exact import NoChoice, evaluate
+from ptxspec.terms.in_registers import Carried
 from ptxspec.terms.registries import OBJECT_BITS, changing
 from ptxspec.terms.vocabulary import TRUE
 
@@ -243,6 +248,7 @@ class ExactRun:
         m.tell = lambda kind, op, thread, value: self.note(EventKind(kind), op, thread, value=value)
         for name, taken in inventory.steps().items():
             setattr(m, name, inventory.scripted_step(*taken, m))
+        m.land_objects = lambda: 0
         m.threads_run, m.begin, m.end_batch, m.capacity = self.threads_run, self.begin, self.end_batch, slots * threads
         rows = slots * threads if self.program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
@@ -279,8 +285,14 @@ class ExactRun:
 
     def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""
-        assert self.failed is not None
-        return self.failed
+        return self.completion_fault() if self.failed is None else self.failed
+
+    def completion_fault(self) -> ThreadFault:
+        """That an operation has completed on an object against a rule."""
+        broken = None if self.operations is None else self.operations.fault()
+        assert broken is not None
+        thread, op, violation = broken
+        return ThreadFault(thread, op, None, violation)
 
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""
@@ -334,8 +346,8 @@ class ExactRun:
         steps = self.program.flow.steps
         m, took, count, ends = self.machine, 0, len(self.blocks), contracts.schedule.ends_turn
         chosen = self.program.flow.chosen
-        if self.operations is not None:
-            self.operations.turn_begins()
+        if self.operations is not None and self.operations.turn_begins():
+            raise ThreadFaulted(self.completion_fault())
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - steps(0, block.start)
@@ -526,7 +538,8 @@ class ExactRun:
                     for rule, holds in zip(
                         effect.rules, self.values("keeps", effect.conditions, env, thread), strict=True
                     ):
-                        check_demand(rule, holds)
+                        if not holds:
+                            raise unmet_of_object(effect, rule, env["%loaded0"])
                     self.store(effect, op, env, thread)
                 case Check():
                     self.check(effect, env, thread)
@@ -538,6 +551,8 @@ class ExactRun:
                     self.initialize(effect, thread)
                 case Initiate():
                     self.initiate(effect, op, index, thread)
+                case Follow():
+                    self.follow(effect, index, thread)
                 case Advance():
                     self.advance(effect, thread)
                 case StackEnd() | Reserve() | Release():
@@ -547,6 +562,8 @@ class ExactRun:
             self.write(index, env, thread)
         except (Violation, NoChoice) as broken:
             raise self.faulted(broken, thread, index) from None
+        if isinstance(effect, Asynchronous) and self.operations is not None and self.operations.fault():
+            raise ThreadFaulted(self.completion_fault())
 
     def ends(self, effect: Ending, op: Any, index: int, block: Block, thread: int) -> int | None:
         """What the last instruction of a block does; where the thread goes then."""
@@ -561,6 +578,15 @@ class ExactRun:
                     self.ask_system(op, thread, index)
                 case Branch() | IndexedBranch() | Call() | Return() | Exit():
                     return self.leads(effect, op, index, block, env, thread)
+                case Await():
+                    again, holds = (
+                        self.machine.vain_at[thread] == index + 1,
+                        self.values("until", (effect.until,), env, thread),
+                    )
+                    self.machine.vain_at[thread] = 0 if holds[0] else index + 1
+                    if holds[0] or not again:
+                        return block.next
+                    self.wait(effect, env, thread, index)
                 case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
                     self.wait(effect, env, thread, index)
                 case _:
@@ -816,28 +842,55 @@ class ExactRun:
             data = value.to_bytes(size, "little")
             array.data[at + i * size : at + (i + 1) * size] = data
             self.note_access(EventKind.WRITE, thread, array, at + i * size, size, value)
+        if effect.life is not None:
+            assert self.operations is not None
+            self.operations.change_object(effect.life, thread, self.index, (array, at))
 
     def initiate(self, effect: Initiate, op: Any, index: int, thread: int) -> None:
-        """Initiate an asynchronous operation."""
-        assert self.operations is not None
-        (size, align), slot = extent_of(op), thread // self.extents.threads
-        read, to, source = self.values("initiated", (effect.read, effect.to, effect.source), {}, thread)
+        """Initiate an asynchronous operation, or none."""
+        assert self.operations is not None and isinstance(effect.to, Int)
+        if effect.when is not None and not self.values("when", (effect.when,), {}, thread)[0]:
+            return
+        if effect.holds is not None:
+            check_demand(effect.rule, *self.values("holds", (effect.holds,), {}, thread))
+        _, align = extent_of(op)
+        slot, changes = thread // self.extents.threads, effect.change is not None
+        size, read, to = self.values("initiated", (effect.size, effect.read, effect.to), {}, thread)
         check_read(read, size)
         self.address = to
         check_variable(self.program, index, to, align)
-        target = self.memory.ranged(effect.space, to, align, size, True, slot, thread)
-        self.address = source
-        check_source(self.program, index, source, align)
-        begin = self.memory.ranged(effect.of, source, align, read, False, slot, thread)
+        target = self.memory.ranged(effect.space, to, align, size, True, slot, thread, changes=changes)
+        begin, carried = None, b""
+        if isinstance(effect.source, Carried):
+            width = effect.source.type.bytes
+            values = self.values("carried", effect.source.values, {}, thread)
+            carried = b"".join(value.to_bytes(width, "little") for value in values)
+        else:
+            assert isinstance(effect.source, Int)
+            (source,) = self.values("source", (effect.source,), {}, thread)
+            self.address = source
+            check_source(self.program, index, source, align)
+            begin = self.memory.ranged(effect.of, source, align, read, False, slot, thread)
+            self.count(begin[0], read)
         self.count(target[0], size)
-        self.count(begin[0], read)
         where: Place | None = None
         if effect.object is not None:
-            (self.address,) = self.values("object", (effect.object,), {}, thread)
-            bytes_of_object = OBJECT_BITS // 8
-            where = self.memory.access(effect.among, self.address, bytes_of_object, True, slot, thread)
+            where = self.object(effect.completion, effect.among, effect.object, thread)
         self.address = to
-        self.operations.initiate(effect, thread, index, target, size, begin, read, where)
+        self.operations.initiate(effect, thread, index, target, size, begin, read, where, carried)
+
+    def object(self, completion: Any, among: str, at: Int, thread: int) -> Place:
+        """Where an object lies on which an operation is to complete."""
+        (self.address,) = self.values("object", (at,), {}, thread)
+        life = Life.LASTS if completion.lives else None
+        slot = thread // self.extents.threads
+        return self.memory.access(among, self.address, OBJECT_BITS // 8, True, slot, thread, life=life)
+
+    def follow(self, effect: Follow, index: int, thread: int) -> None:
+        """Initiate an operation that follows others."""
+        assert self.operations is not None
+        where = self.object(effect.completion, effect.among, effect.object, thread)
+        self.operations.follow(effect, thread, index, where)
 
     def advance(self, effect: Advance, thread: int) -> None:
         """Change the thread's record of a completion mechanism."""
@@ -885,7 +938,9 @@ class ExactRun:
         if plan.overruns:
             check_variable(self.program, self.index, address, plan.size)
         slot = thread // self.extents.threads
-        return self.memory.access(plan.space, address, plan.size, plan.write, slot, thread, plan.into, plan.shadow)
+        return self.memory.access(
+            plan.space, address, plan.size, plan.write, slot, thread, plan.into, plan.shadow, effect.life
+        )
 
     # events --------------------------------------------------------------------------------------------------------------
 

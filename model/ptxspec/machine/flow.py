@@ -20,19 +20,23 @@ from ptxspec.terms.effects import (
     Access,
     Arrive,
     Asynchronous,
+    Await,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Effect,
     Ending,
     Exit,
     Fencing,
     ImageAccess,
     IndexedBranch,
+    Load,
     Return,
     StackUse,
     Stop,
+    Update,
     Wait,
     lands,
 )
@@ -123,6 +127,7 @@ class FlowGraph:
         has_local_memory = self.kernel.sizes[contracts.state_spaces.OF_FRAMES] > 0
         plain = not has_local_memory and not self.kernel.functions
         plain &= not any(issubclass(e, Call | Asynchronous | ImageAccess | StackUse) for e in effects)
+        plain &= not any(is_on_object(op.plan.meaning.effect) for op in self.kernel.code)
         plain &= not self.chosen and not self.observed.by_threads
         written = len(self.kernel.code) - len(self.kernel.added)
         return contracts.schedule.by_warps(written, plain, self.alone)
@@ -170,6 +175,8 @@ class FlowGraph:
             case Call():
                 called = tuple((n, number[kernel.starts[n]]) for n in call_graph.calls(kernel, last))
                 return landing, follows if last.guard else landing, called
+            case Await():
+                return number[kernel.labels[effect.again]], follows, ()
             case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
                 if not lands(effect):
                     return follows, follows, ()
@@ -359,6 +366,11 @@ def ending(op: Op) -> Ending | None:
     """The effect by which an instruction ends its block, or None."""
     effect = op.plan.meaning.effect
     return effect if isinstance(effect, Ending) else None
+
+
+def is_on_object(effect: Effect | None) -> bool:
+    """Whether an effect is a step on an object in memory that begins and ends."""
+    return isinstance(effect, Load | Update) and effect.life is not None
 
 
 def branch_target(op: Op, effect: Branch) -> str:

@@ -102,14 +102,14 @@ class Host(NamedTuple):
                     self.schedule.serve(running)
                 case codes.UNABLE:
                     raise self._unable(running)
-                case codes.FAULT:
+                case codes.FAULT | codes.COMPLETION:
                     raise self._fault(running, running.fault())
                 case codes.LIMIT:
                     raise self.limits.too_many_steps()
                 case codes.MISUSE:
                     raise self._misuse(running, *misuse(running, self._described))
                 case codes.STUCK:
-                    raise self._misuse(running, *stuck(running, self.extents, self._described))
+                    raise self._misuse(running, *stuck(running, self.extents, self.program.kernel, self._described))
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 

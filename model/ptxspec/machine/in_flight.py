@@ -6,7 +6,7 @@ The arrays are written by `machine/asynchrony.py`. There are none for a kernel t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from ptxspec.machine.events import UNIT, EventKind
 from ptxspec.machine.memory import Place
 from ptxspec.machine.operations import ARRAYS, AsynchronousUse
 from ptxspec.machine.registers_in_flight import RegisterRow, spelled
-from ptxspec.terms.effects import Advance, Initiate
-from ptxspec.terms.registries import OBJECT_BITS
+from ptxspec.terms.effects import Advance, Follow, Initiate, Life
+from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
 
 #: gives the location of a byte of an array, by the index
 Locate: TypeAlias = Callable[[np.ndarray, int], int]
@@ -41,24 +41,75 @@ def too_many(space: str) -> Violation:
 
 class InFlight:
     """The operations in flight of a launch. `arrays` are those of `operations.ARRAYS`; `locate` gives the location of a byte;
-    `registers` are those of a thread that may be in flight."""
+    `registers` are those of a thread that may be in flight; `used` is what the kernel uses."""
 
-    def __init__(self, arrays: Mapping[str, Any], locate: Locate, registers: RegisterRow):
-        self.arrays, self.locate, self.registers = arrays, locate, registers
+    def __init__(self, arrays: Mapping[str, Any], locate: Locate, registers: RegisterRow, used: AsynchronousUse):
+        self.arrays, self.locate, self.registers, self.used = arrays, locate, registers, used
         self.page = contracts.asynchrony
         self._words = len(self.page.Operation.fields)
 
-    def check(self, array: np.ndarray, index: int, size: int, write: bool, row: int | None = None) -> None:
+    def check(
+        self, array: np.ndarray, index: int, size: int, write: bool, row: int | None = None, changes: bool = False
+    ) -> None:
         """Raise Violation if an access to so many bytes of an array touches what an operation writes, or writes what it reads.
-        `row` is how far behind the beginning of a thread's row, if they are those of registers."""
+        `row` is how far behind the beginning of a thread's row, if they are those of registers. An operation that `changes` what
+        is there may touch what others change."""
         begin = self.locate(array, index)
         lines = range(begin >> asynchrony.LINE_LOG2, (begin + size - 1 >> asynchrony.LINE_LOG2) + 1)
-        writers = self._listed(asynchrony.TARGET, lines)
+        objects, writers = self._writers(lines)
+        self._refuse_object({n for n in objects if not self._spares("spares_target", n, begin, size)})
+        if changes:
+            writers = {n for n in writers if not int(self.arrays["operation_change"][n])}
         writing = {n for n in writers if not self._spares("spares_target", n, begin, size)}
         self._refuse("copy not waited for", "to", writing, begin, row)
         readers = self._listed(asynchrony.SOURCE, lines) if write else set()
         reading = {n for n in readers if not self._spares("spares_source", n, begin, size)}
         self._refuse("source of a copy", "from", reading, begin, row)
+
+    def check_object(self, array: np.ndarray, index: int, life: Life) -> None:
+        """Raise Violation if no object is where an instruction takes a step on one, or if none can begin there."""
+        if life is Life.BEGINS:
+            self.check(array, index, asynchrony.OBJECT, True)
+            return
+        place = self.locate(array, index)
+        line = place >> asynchrony.LINE_LOG2
+        objects, _ = self._writers(range(line, line + 1))
+        here = next((number for number in objects if int(self.arrays["operation_object"][number]) == place), None)
+        if here is None:
+            raise Violation("no object", "no object has begun here that has not ended")
+        in_use = int(self.arrays["operation_low"][here])
+        if life is Life.ENDS and in_use:
+            raise Violation("object in use", f"operations in flight that are to complete on the object: {in_use}")
+
+    def _writers(self, lines: range) -> tuple[set[int], set[int]]:
+        """The objects in these lines, and the operations that write there."""
+        listed = self._listed(asynchrony.TARGET, lines)
+        objects = {number for number in listed if int(self.arrays["operation_mechanism"][number]) == asynchrony.LIVES}
+        return objects, listed - objects
+
+    def _refuse_object(self, objects: set[int]) -> None:
+        """Raise Violation if there are such objects, and tell of the first."""
+        if objects:
+            number = min(objects, key=lambda n: self._begins(n)[0])
+            thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
+            raise Violation("object", "an object lies there, which has begun and not ended", RacingAccess(thread, op))
+
+    def completion(self, number: int, rule: int) -> tuple[int, int, Violation]:
+        """The thread and the instruction that initiated an operation which completes on an object against a rule, by its number,
+        and what that is."""
+        thread, op, mechanism = (
+            int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op", "mechanism")
+        )
+        if rule == 0:
+            return (
+                thread,
+                op,
+                Violation("no object", "the object has ended on which the operation completes", nowhere=True),
+            )
+        completes = self.used.mechanisms[mechanism]
+        assert isinstance(completes, ObjectCompletion)
+        name = completes.completes.meaning.requirements[rule - 1].rule
+        return thread, op, Violation(name, "the operation is complete, and its object may not learn that", nowhere=True)
 
     def _refuse(self, rule: str, preposition: str, operations: set[int], begin: int, row: int | None) -> None:
         """Raise Violation if there are such operations, and tell of the one with the lowest target; of registers, whose row the
@@ -96,6 +147,16 @@ class InFlight:
                 operations.add(int(self.arrays["node_operation"][node]))
                 node = int(self.arrays["node_next"][node])
         return operations
+
+
+def _word(data: bytes) -> int:
+    """The number that these bytes are."""
+    return int.from_bytes(data, "little")
+
+
+def _bytes(word: int) -> bytes:
+    """The bytes of a word, which the driver has signed."""
+    return (word & (1 << 64) - 1).to_bytes(8, "little")
 
 
 class GrowingArray(list[int]):
@@ -167,13 +228,19 @@ class ExactOperations:
         self.machine, self.used = machine, used
         arrays = {name: GrowingArray() for name in ARRAYS}
         places = ExactLocations()
-        self.in_flight = InFlight(arrays, places.locate, registers)
+        self.in_flight = InFlight(arrays, places.locate, registers, used)
+        machine.land_objects = lambda: asynchrony.objects_complete(machine)
         for name, value in (arrays | used.numbers(copies)).items():
             setattr(machine, name, value)
         for name, taken in used.steps().items():
             setattr(machine, name, inventory.scripted_step(*taken, machine))
         machine.copy_bytes = lambda target, source, count: places.write(target, places.read(source, count))
         machine.clear_bytes = lambda target, count: places.write(target, bytes(count))
+        machine.read_element = lambda place, size: _word(places.read(place, size))
+        machine.write_element = lambda place, size, value: places.write(place, _bytes(value)[:size])
+        machine.write_carried = lambda target, begin, count, low, high: places.write(
+            target, (_bytes(low) + _bytes(high))[begin : begin + count]
+        )
         machine.read_object = lambda place: int.from_bytes(places.read(place, OBJECT_BITS // 8), "little")
         machine.observes_operations = int(observed)
 
@@ -198,27 +265,58 @@ class ExactOperations:
         op: int,
         target: Place,
         size: int,
-        source: Place,
+        source: Place | None,
         read: int,
         completes: Place | None,
+        carried: bytes = b"",
     ) -> None:
-        """A thread initiates an operation that it may initiate, and that `completes` on an object in memory, or on none. Raises
-        Violation if there is no room."""
+        """A thread initiates an operation that it may initiate, and that `completes` on an object in memory, or on none. One
+        without a source has `carried` with it what it writes. Raises Violation if there is no room."""
         unit = effect.together.bit_length() - 1
         locate = self.in_flight.locate
-        footprint = locate(*target), size, locate(*source), read, unit
+        footprint = locate(*target), size, 0 if source is None else locate(*source), read, unit
         place = 0 if completes is None else locate(*completes)
-        if not asynchrony.operation_begins(self.machine, self.used.mechanism(effect), thread, op, *footprint, place):
+        mechanism, change = self.used.mechanism(effect), self.used.change(effect)
+        words = int(source is None), _word(carried[:8]), _word(carried[8:])
+        if not asynchrony.operation_begins(self.machine, mechanism, thread, op, *footprint, place, change, 0, *words):
             raise too_many(effect.space)
+
+    def follow(self, effect: Follow, thread: int, op: int, completes: Place) -> None:
+        """A thread initiates an operation without bytes, which follows others. Raises Violation if there is no room."""
+        place, mechanism = self.in_flight.locate(*completes), self.used.mechanism(effect)
+        follows = self.used.follows(effect)
+        if not asynchrony.operation_begins(
+            self.machine, mechanism, thread, op, 0, 0, 0, 0, 0, place, 0, follows, 0, 0, 0
+        ):
+            raise too_many(effect.among)
+
+    def change_object(self, life: Life, thread: int, op: int, place: Place) -> None:
+        """A step on an object has changed it. Raises Violation if there is no room for one that begins."""
+        location = self.in_flight.locate(*place)
+        match life:
+            case Life.BEGINS:
+                if not asynchrony.object_begins(self.machine, thread, op, location):
+                    raise too_many("")
+            case Life.ENDS:
+                asynchrony.object_ends(self.machine, location)
+            case Life.LASTS:
+                asynchrony.object_changes_now(self.machine)
+            case _:
+                assert_never(life)
+
+    def fault(self) -> tuple[int, int, Violation] | None:
+        """The thread, the instruction, and what is broken, if an operation has completed on an object against a rule."""
+        number = self.machine.completion_fault
+        return self.in_flight.completion(number, self.machine.completion_rule) if number else None
 
     def advance(self, effect: Advance, thread: int, operands: Sequence[int]) -> None:
         """A thread takes a step of a completion mechanism."""
         getattr(self.machine, f"advance{self.used.advance(effect)}")(thread, *operands)
         asynchrony.operations_end(self.machine, thread)
 
-    def turn_begins(self) -> None:
-        """A thread is about to have its turn."""
-        asynchrony.turn_begins(self.machine)
+    def turn_begins(self) -> int:
+        """A thread is about to have its turn. The operation that completes against a rule; 0 if none does."""
+        return asynchrony.turn_begins(self.machine)
 
     def batch_ends(self) -> None:
         """The resident CTAs have ended."""

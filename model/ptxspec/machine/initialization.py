@@ -31,6 +31,7 @@ from ptxspec.terms.effects import (
     Access,
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -41,6 +42,7 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
@@ -359,6 +361,8 @@ class _Shadowing:
                 return
             case Advance():
                 self._report(op, operands, page.OPERATION, *effect.operands)
+            case Follow():
+                self._report(op, operands, page.ADDRESS, effect.object)
             case Reserve():
                 self._report(op, operands, page.STACK, effect.size)
                 self._reserve(op, effect, operands, index)
@@ -370,7 +374,7 @@ class _Shadowing:
                 return
             case Return():
                 self._left(op, index)
-            case ClusterArrive() | ClusterWait() | StackEnd() | Branch() | Exit() | Stop():
+            case Await() | ClusterArrive() | ClusterWait() | StackEnd() | Branch() | Exit() | Stop():
                 pass
             case Report() | Examine() | Initialize():
                 raise AssertionError("only this adds reports")

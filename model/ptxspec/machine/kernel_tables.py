@@ -15,6 +15,7 @@ from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -25,6 +26,7 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
@@ -88,13 +90,15 @@ def role_of(effect: Effect | None) -> Role:
             return Role(codes.CLUSTER_BARRIER, aligned=effect.aligned)
         case ImageAccess():
             return Role(codes.HOST)
+        case Await():
+            return Role(codes.OBJECT)
         case Fence() | GridDependency():
             return Role()
         case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
             return Role()
         case Report() | Examine() | Initialize():
             return Role()
-        case Initiate() | Advance():
+        case Initiate() | Follow() | Advance():
             return Role()
         case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
             return Role()
@@ -111,23 +115,26 @@ def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
         if system_function(program.kernel, op) is not None:
             roles[i], price_of[i] = roles[i]._replace(waits_for=codes.HOST), prices.waiting + prices.system
     landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles[b.finishes].waits_for == codes.WARP]
-    resumes = [0] * len(code)
+    resumes, beyond = [0] * len(code), [0] * len(code)
     for block in blocks:
         if block.finishes is None and block.end:
             resumes[block.end - 1] = len(blocks) if block.taken is None else block.taken
+            beyond[block.end - 1] = len(blocks) if block.next is None else block.next
     spellings: dict[str, int] = {}
     arrivals = [_arrival(program, op) for op in code]
     rows, schedule, scopes = inventory.rows(), contracts.schedule, {role.waits_for for role in roles}
     numbers = {
         "blocks": len(blocks), "landings": len(landings), "meets": int(bool(scopes - {codes.NOT_WAITING})),
-        "in_clusters": int(codes.CLUSTER_BARRIER in scopes), "turn_length": schedule.TURN, "round_length": schedule.ROUND,
-        "barrier_words": rows["barriers"], "part_words": rows["parts"], "patience_words": rows["patience"],
+        "in_clusters": int(codes.CLUSTER_BARRIER in scopes), "waits_for_objects": int(codes.OBJECT in scopes),
+        "turn_length": schedule.TURN, "round_length": schedule.ROUND, "barrier_words": rows["barriers"],
+        "part_words": rows["parts"], "patience_words": rows["patience"], "vigil_words": rows["vigils"],
         "meeting_words": rows["meetings"], "warp_meeting_words": rows["warp_meetings"], "visit_words": rows["visits"],
         "more_words": more_words(program), "observes": int(program.flow.observed.meetings),
         "each_arrival": int(program.flow.observed.each_arrival),
     }  # fmt: skip
     tables = {
         "resume": resumes,
+        "beyond": beyond,
         "landing": landings,
         "price_of": price_of,
         # instructions that are spelled alike have one number: lanes meet at any of them

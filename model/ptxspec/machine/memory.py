@@ -18,6 +18,7 @@ from ptxspec.machine.blocks import SHADOW, Blocks, GlobalBlock, UndoLog
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
+from ptxspec.terms.effects import Life
 from ptxspec.terms.storage import Broke, Broken, Way
 
 if TYPE_CHECKING:
@@ -203,12 +204,14 @@ class LaunchMemory:
         thread: int,
         into: Collection[str] = (),
         shadow: bool = False,
+        life: Life | None = None,
     ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
         of the state spaces `into`, if there are any. With `shadow`, that is where it says which of their bits are
-        initialized."""
-        return contracts.access.access(space, address, size, write, into, ThreadStorage(self, slot, thread, shadow))
+        initialized. With a `life`, the access is a step on an object."""
+        storage = ThreadStorage(self, slot, thread, shadow, life)
+        return contracts.access.access(space, address, size, write, into, storage)
 
     def space_of(self, array: np.ndarray) -> str:
         """The state space of the bytes of an array that an access gave."""
@@ -226,10 +229,13 @@ class LaunchMemory:
         slot: int,
         thread: int,
         shadow: bool = False,
+        changes: bool = False,
     ) -> Place:
         """The array and index of so many bytes at a multiple of `align`, which an asynchronous operation accesses. Raises
-        Violation if a rule is broken. The others are as for an access."""
-        return contracts.access.ranged(space, address, align, count, write, ThreadStorage(self, slot, thread, shadow))
+        Violation if a rule is broken. An operation that `changes` what is there may touch what others change. The others are as
+        for an access."""
+        storage = ThreadStorage(self, slot, thread, shadow, changes=changes)
+        return contracts.access.ranged(space, address, align, count, write, storage)
 
     def global_violation(self, address: int, size: int, write: bool) -> Violation:
         """What an access broke that global memory does not permit."""
@@ -322,10 +328,20 @@ def check_alignment(address: Any, size: int) -> None:
 class ThreadStorage:
     """The memory of a launch as one thread accesses it: what the step of an access asks, in integers."""
 
-    def __init__(self, memory: LaunchMemory, slot: int, thread: int, shadow: bool = False):
+    def __init__(
+        self,
+        memory: LaunchMemory,
+        slot: int,
+        thread: int,
+        shadow: bool = False,
+        life: Life | None = None,
+        changes: bool = False,
+    ):
         """`slot` is that of the thread's CTA, `thread` its own number among the resident threads. With `shadow`, what is there is
-        which bits of the bytes are initialized."""
+        which bits of the bytes are initialized. With a `life`, the access is a step on an object; one that `changes` memory is an
+        operation's."""
         self.memory, self.slot, self.thread, self.shadow = memory, slot, thread, shadow
+        self.life, self.changes = life, changes
         self.ignores_upper_halves = memory.ignores_upper_halves
         self.clustered = memory.cluster > 1
         self.rank: Any = slot % memory.cluster
@@ -412,8 +428,10 @@ class ThreadStorage:
     def _spared(self, array: np.ndarray, index: Any, size: Any, write: bool, row: int | None = None) -> Place:
         """Where bytes are that no asynchronous operation in flight may be disturbed at. If they are those of registers, `row` is
         how far they are behind the beginning of a thread's row."""
-        if self.memory.in_flight is not None:
-            self.memory.in_flight.check(array, index, size, write, row)
+        if self.memory.in_flight is not None and self.life is not None:
+            self.memory.in_flight.check_object(array, index, self.life)
+        elif self.memory.in_flight is not None:
+            self.memory.in_flight.check(array, index, size, write, row, self.changes)
         return array, index
 
 

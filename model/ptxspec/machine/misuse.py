@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ptxspec.language.checked import Kernel
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.engine import EngineRun
+from ptxspec.machine.program import spelled_object
+from ptxspec.terms.effects import Await, Effect, Follow, Initiate, Life, Update
+from ptxspec.terms.registries import ObjectCompletion
+from ptxspec.terms.steps import State
 
 #: the rule, a note, and the thread and instruction at which it is reported
 Report = tuple[str, str, int, int]
@@ -60,7 +66,7 @@ def misuse(running: EngineRun, describe: Describe) -> Report:
     return rule, notes[rule], thread, op
 
 
-def stuck(running: EngineRun, extents: Extents, describe: Describe) -> Report:
+def stuck(running: EngineRun, extents: Extents, kernel: Kernel, describe: Describe) -> Report:
     """Of threads that wait, where nothing can run any more."""
     wait_state = running.column("wait_state")[: running.get("resident_threads")]
     reports = (
@@ -69,12 +75,45 @@ def stuck(running: EngineRun, extents: Extents, describe: Describe) -> Report:
         (codes.WARP_GROUP, _stuck_warps),
         (codes.CTA_BARRIER, _stuck_cta),
         (codes.CLUSTER_BARRIER, _stuck_cluster),
+        (codes.OBJECT, partial(_stuck_object, kernel)),
     )
     for state, report in reports:
         waiters = np.flatnonzero(wait_state == state)
         if len(waiters):
             return report(running, extents, waiters, describe)
     raise AssertionError("no waiter is stuck")
+
+
+def _stuck_object(kernel: Kernel, running: EngineRun, extents: Extents, threads: Any, describe: Describe) -> Report:
+    """Who waits for which object, what it holds, and what might change it."""
+    thread = int(threads[0])
+    at = int(running.column("waits_at")[thread])
+    effect = kernel.code[at].plan.meaning.effect
+    assert isinstance(effect, Await)
+    kind, every = effect.step.states[0].type, (1 << 64) - 1
+    address, operand, word = (
+        int(arrival_values(running, name, np.array([thread]))[0]) & every for name in ("number", "named", "value")
+    )
+    (asked,) = effect.step.operands
+    note = (
+        f"{len(threads)} threads wait for objects, and nothing else can run; that at {address:#x} has "
+        f"{spelled_object(kind, word)}; the thread asks for {asked.name} {operand & (1 << asked.type.width) - 1:#x}"
+    )
+    ways = [i for i, op in enumerate(kernel.code) if _changes_object(op.plan.meaning.effect, kind)]
+    if ways:
+        note += f"; what changes such objects: {', '.join(dict.fromkeys(map(describe, ways)))}"
+    return "stuck object", note, thread, at
+
+
+def _changes_object(effect: Effect | None, kind: type[State]) -> bool:
+    """Whether an effect changes objects of a kind, or initiates an operation that completes on one."""
+    match effect:
+        case Update(life=Life.LASTS):
+            return True
+        case Initiate() | Follow():
+            return isinstance(effect.completion, ObjectCompletion) and effect.completion.record is kind
+        case _:
+            return False
 
 
 def _ended(running: EngineRun) -> Any:

@@ -263,8 +263,9 @@ class EventDispatcher:
         kept &= ~self._added[instruction]
         words = {name: word[kept] for name, word in words.items()}
         events = np.zeros(int(kept.sum()), EVENT)
-        for name in ("kind", "instruction", "size", "value", "high", "operation"):
+        for name in ("kind", "instruction", "size", "value", "high"):
             events[name] = words[name]
+        events["operation"] = np.abs(words["operation"].view(np.int64))
         events["thread"] = words["thread"] + words["first"] * np.uint64(self.extents.threads)
         self._place(events, words["location"], words["first"])
         for observer in self.observers:

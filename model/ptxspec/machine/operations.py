@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
+from types import GenericAlias
 from typing import Any, NamedTuple, Protocol
 
 from ptxspec import contracts
@@ -13,15 +14,21 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.machine.driver.protocol import Column
-from ptxspec.machine.flow import values_of
-from ptxspec.terms.effects import Advance, Initiate
+from ptxspec.machine.flow import is_on_object, values_of
+from ptxspec.machine.special import variables_of
+from ptxspec.terms.core import Int, integer
+from ptxspec.terms.effects import Access, Advance, Asynchronous, Follow, Initiate
 from ptxspec.terms.exact import evaluate
+from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
-from ptxspec.terms.steps import State, Step
+from ptxspec.terms.steps import State, Step, taken
 from ptxspec.terms.types import TYPES
+from ptxspec.terms.vocabulary import resolve, select
 
 #: how many completion mechanisms a kernel may use
 MECHANISMS = 4
+#: by how many steps its operations may change memory
+CHANGES = 4
 
 
 class OperationsMachine(Protocol):
@@ -43,8 +50,17 @@ class OperationsMachine(Protocol):
     unlanded: int
     # the turns that have begun while pieces had not landed
     turns: int
-    # whether somebody is told of events
+    # how often objects have changed; the operation that completes on one against a rule, and the rule, by its number among those
+    # of the step, or 0 where there is no object
+    object_changes: int
+    completion_fault: int
+    completion_rule: int
+    # whether somebody is told of events; how many bytes an element has that each step changes
     observes_operations: int
+    element0: int
+    element1: int
+    element2: int
+    element3: int
     # how many words a thread's record of each completion mechanism has
     words0: int
     words1: int
@@ -52,17 +68,27 @@ class OperationsMachine(Protocol):
     words3: int
 
     # an operation's: its record, who initiated it, at which instruction, how it completes, its mark there, the object on which it
-    # completes or 0 (its mark then says whether it has), the thread's next one (or the next that is free), and its place among
-    # those of which pieces have not landed, plus 1
+    # completes or 0 (its mark then says whether it has), whether that begins and ends, the mechanism of those that it follows,
+    # plus 1, the step by which it changes memory, plus 1, whether it carries what it writes, how many bytes are in the lists of
+    # what is read, what it carries (of an object: how many operations in flight are to complete on it), the thread's next one (or
+    # the next that is free), and its place among those of which pieces have not landed, plus 1. An object that has begun is among
+    # them, as if an operation wrote it
     operation: Column
     operation_thread: Column
     operation_op: Column
     operation_mechanism: Column
     operation_mark: Column
     operation_object: Column
+    operation_lives: Column
+    operation_follows: Column
+    operation_change: Column
+    operation_carries: Column
+    operation_listed: Column
+    operation_low: Column
+    operation_high: Column
     operation_next: Column
     operation_place: Column
-    # the operations of which pieces have not landed
+    # the operations of which pieces have not landed, or whose objects have not learned that all have
     unlanded_operations: Column
     # a list's first node; a node's operation, and the next node
     line_list: Column
@@ -116,12 +142,27 @@ class OperationsMachine(Protocol):
     def is_complete2(self, thread: int, mark: int, /) -> int: ...
     def is_complete3(self, thread: int, mark: int, /) -> int: ...
 
-    def complete0(self, word: int, count: int, /) -> int:
-        """The object with these bits learns, by the first mechanism, that an operation of so many bytes is complete."""
+    def has_read0(self, thread: int, mark: int, /) -> int:
+        """Whether the thread knows an operation with this mark to have read its source, by the first completion mechanism."""
 
-    def complete1(self, word: int, count: int, /) -> int: ...
-    def complete2(self, word: int, count: int, /) -> int: ...
-    def complete3(self, word: int, count: int, /) -> int: ...
+    def has_read1(self, thread: int, mark: int, /) -> int: ...
+    def has_read2(self, thread: int, mark: int, /) -> int: ...
+    def has_read3(self, thread: int, mark: int, /) -> int: ...
+
+    def change0(self, old: int, value: int, /) -> int:
+        """What the first step makes of an element in memory and of one that an operation reads."""
+
+    def change1(self, old: int, value: int, /) -> int: ...
+    def change2(self, old: int, value: int, /) -> int: ...
+    def change3(self, old: int, value: int, /) -> int: ...
+
+    def complete0(self, word: int, count: int, /) -> tuple[int, int]:
+        """The object with these bits learns, by the first mechanism, that an operation of so many bytes is complete: its bits
+        then, and the number of the rule that it breaks, from 1 on, or 0."""
+
+    def complete1(self, word: int, count: int, /) -> tuple[int, int]: ...
+    def complete2(self, word: int, count: int, /) -> tuple[int, int]: ...
+    def complete3(self, word: int, count: int, /) -> tuple[int, int]: ...
 
     # what an engine supplies
 
@@ -133,6 +174,15 @@ class OperationsMachine(Protocol):
 
     def copy_bytes(self, target: int, source: int, count: int, /) -> None:
         """Copy so many bytes from one location to another."""
+
+    def write_carried(self, target: int, begin: int, count: int, low: int, high: int, /) -> None:
+        """Write so many bytes of two words, from one on, to a location."""
+
+    def read_element(self, place: int, size: int, /) -> int:
+        """The element of so many bytes at a location."""
+
+    def write_element(self, place: int, size: int, value: int, /) -> None:
+        """Let an element at a location have this value."""
 
     def clear_bytes(self, target: int, count: int, /) -> None:
         """Let so many bytes at a location be zeros."""
@@ -148,43 +198,85 @@ class OperationsMachine(Protocol):
 NUMBERS = tuple(
     name
     for name, type in OperationsMachine.__annotations__.items()
-    if type == "int" and name not in ("slots", "threads")
+    if type == "int" and name not in ("slots", "threads", "object_changes")
 )
 ARRAYS = tuple(name for name, type in OperationsMachine.__annotations__.items() if type == "Column")
 
 
 def _of_words(function: Callable[[Any, Any], Any]) -> Step:
-    """A step that takes the bits of an object and a number of bytes, and gives the bits."""
-    function.__annotations__ = {"word": TYPES["u64"], "count": TYPES["u32"], "return": TYPES["u64"]}
+    """A step that takes the bits of an object and a number of bytes, and gives the bits, and which rule is broken."""
+    results = GenericAlias(tuple, (TYPES["u64"], TYPES["u32"]))
+    function.__annotations__ = {"word": TYPES["u64"], "count": TYPES["u32"], "return": results}
     return Step(function)
 
 
-_SAME = _of_words(lambda word, count: word)
+_SAME = _of_words(lambda word, count: (word, 0))
+
+
+def _nothing(old: Int, value: Int) -> Int:
+    return old
+
+
+_nothing.__annotations__ = dict.fromkeys(("old", "value", "return"), TYPES["u64"])
+_UNCHANGED = Step(_nothing)
+
+
+@cache
+def _never(mechanism: CompletionMechanism) -> Step:
+    """That no operation is known to have read its source before it is complete."""
+
+    def has_read(record: State, mark: Int) -> Int:
+        return integer(0)
+
+    has_read.__annotations__ = {"record": mechanism.record, "mark": TYPES["u64"], "return": TYPES["u32"]}
+    return Step(has_read)
 
 
 @cache
 def _on_words(completes: Step) -> Step:
     """A step on an object as one on its bits."""
     kind: type[State] = completes.states[0].type
-    return _of_words(lambda word, count: completes(kind.unpacked(word), count).packed)
+
+    def on_words(word: Int, count: Int) -> tuple[Int, Int]:
+        requirements, after = taken(completes, kind.unpacked(word), count)
+        broken = integer(0)
+        for number, requirement in reversed(list(enumerate(requirements, 1))):
+            broken = select(requirement.condition, broken, number)
+        return after.packed, broken
+
+    return _of_words(on_words)
 
 
 class AsynchronousUse(NamedTuple):
     """What a kernel has to do with asynchronous operations: the completion mechanisms, the steps by which it changes records
-    of them, each with the number of its mechanism, and the state spaces that operations write and read."""
+    of them, each with the number of its mechanism, the steps by which operations change memory, each with the bytes of an
+    element, and the state spaces that operations write, in which objects begin, and that
+    operations read."""
 
     mechanisms: tuple[CompletionMechanism | ObjectCompletion, ...]
     advances: tuple[tuple[int, Step], ...]
+    changes: tuple[tuple[Step, int], ...]
     targets: tuple[str, ...]
     sources: tuple[str, ...]
+    profile: Profile
 
     def may_disturb(self, space: str, write: bool) -> bool:
         """Whether an access to a state space may touch what an operation writes, or write what it reads."""
         return space in self.targets or (write and space in self.sources)
 
-    def mechanism(self, effect: Initiate | Advance) -> int:
+    def mechanism(self, effect: Initiate | Follow | Advance) -> int:
         """The number of an effect's completion mechanism."""
         return self.mechanisms.index(effect.completion)
+
+    def follows(self, effect: Initiate | Follow) -> int:
+        """The number, from 1 on, of the mechanism of the operations that one follows; 0 if it follows none."""
+        return 1 + self.mechanisms.index(effect.after) if isinstance(effect, Follow) else 0
+
+    def change(self, effect: Initiate | Follow) -> int:
+        """The number, from 1 on, of the step by which an operation changes memory; 0 if it writes it."""
+        if isinstance(effect, Follow) or effect.change is None:
+            return 0
+        return 1 + self.changes.index((effect.change, effect.element))
 
     def advance(self, effect: Advance) -> int:
         """The number of an effect's step."""
@@ -214,6 +306,12 @@ class AsynchronousUse(NamedTuple):
             taken[f"mark{i}"] = (of_threads.initiates, (f"completion{i}",))
             taken[f"is_complete{i}"] = (of_threads.is_complete, (f"completion{i}",))
             taken[f"complete{i}"] = (completes, ())
+            taken[f"has_read{i}"] = (of_threads.has_read or _never(of_threads), (f"completion{i}",))
+        for i in range(CHANGES):
+            taken[f"change{i}"] = (
+                _chosen(self.changes[i][0], self.profile) if i < len(self.changes) else _UNCHANGED,
+                (),
+            )
         for i, (number, step) in enumerate(self.advances):
             taken[f"advance{i}"] = (step, (f"completion{number}",))
         return taken
@@ -228,6 +326,7 @@ class AsynchronousUse(NamedTuple):
         way, _, digits = copies.partition(":")
         seed = int(digits or 0) & (1 << 64) - 1
         words = {f"words{i}": count for i, count in enumerate(self.words())}
+        words |= {f"element{i}": size for i, (_, size) in enumerate(self.changes)}
         chosen = {"landing_way": contracts.asynchrony.LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
         return dict.fromkeys(NUMBERS, 0) | words | chosen
 
@@ -245,22 +344,47 @@ class AsynchronousUse(NamedTuple):
         return {name: (lengths | words).get(name, operations) for name in ARRAYS}
 
 
-def asynchronous_use(kernel: Kernel) -> AsynchronousUse | None:
-    """What a kernel has to do with asynchronous operations; None if nothing. Raises NotImplementedError for what neither engine
-    has: more completion mechanisms than MECHANISMS, or a step of one that may break a rule."""
-    effects = [e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Initiate | Advance)]
-    if not effects:
+@lru_cache(256)
+def _chosen(change: Step, profile: Profile) -> Step:
+    """A step by which operations change memory, with what a profile chooses of it."""
+
+    def chosen(old: Int, value: Int) -> Int:
+        after: Int = change(old, value)
+        settled: Int = resolve(after, profile.term)
+        while settled is not after:  # what is chosen may be open in its turn
+            after, settled = settled, resolve(settled, profile.term)
+        return after
+
+    chosen.__annotations__ = dict.fromkeys(("old", "value", "return"), TYPES["u64"])
+    return Step(chosen)
+
+
+def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None:
+    """What a kernel has to do with asynchronous operations under a profile; None if nothing. Raises NotImplementedError for what
+    neither engine has: more completion mechanisms than MECHANISMS, or a step of one that may break a rule; and NoChoice if the
+    profile leaves open what an operation changes memory to."""
+    effects = [e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Asynchronous)]
+    objects = [e for op in kernel.code if is_on_object(e := op.plan.meaning.effect) and isinstance(e, Access)]
+    if not effects and not objects:
         return None
-    mechanisms = tuple(dict.fromkeys(effect.completion for effect in effects))
+    used = (m for e in effects for m in ((e.completion, e.after) if isinstance(e, Follow) else (e.completion,)))
+    mechanisms = tuple(dict.fromkeys(used))
     if len(mechanisms) > MECHANISMS:
         raise NotImplementedError(f"{kernel.name} uses {len(mechanisms)} completion mechanisms, more than {MECHANISMS}")
     advances = tuple(dict.fromkeys((mechanisms.index(e.completion), e.step) for e in effects if isinstance(e, Advance)))
-    objects = [m.completes for m in mechanisms if isinstance(m, ObjectCompletion)]
-    for step in (*(step for _, step in advances), *objects):
+    for _, step in advances:
         if step.meaning.requirements:
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
-    return AsynchronousUse(mechanisms, advances, _reached(e.space for e in begun), _reached(e.of for e in begun))
+    changes = tuple(dict.fromkeys((e.change, e.element) for e in begun if e.change is not None))
+    if len(changes) > CHANGES:
+        raise NotImplementedError(
+            f"{kernel.name} changes memory in {len(changes)} ways by operations, more than {CHANGES}"
+        )
+    targets = (*(e.space for e in begun), *(e.space for e in objects))
+    return AsynchronousUse(
+        mechanisms, advances, changes, _reached(targets), _reached(e.of for e in begun if e.of), profile
+    )
 
 
 def _reached(names: Iterable[str]) -> tuple[str, ...]:
@@ -270,12 +394,14 @@ def _reached(names: Iterable[str]) -> tuple[str, ...]:
     return reached + tuple(named & {page.OF_REGISTERS})
 
 
-def extent_of(op: Op) -> tuple[int, int]:
-    """(how many bytes an instruction writes that initiates an operation, what its addresses are multiples of)"""
+def extent_of(op: Op) -> tuple[int | None, int]:
+    """(how many bytes an instruction writes that initiates an operation, if that is a constant; what its addresses are multiples
+    of)"""
     effect = op.plan.meaning.effect
     assert isinstance(effect, Initiate)
     known: dict[str, int] = {}
     for type, symbol, operand in values_of(op):
         if type is not None and isinstance(operand, tree.Number):
             known[symbol.attrs[0]] = constant_bits(operand, type)
-    return int(evaluate(effect.size, known)), int(evaluate(effect.align, known))
+    size = evaluate(effect.size, known) if variables_of(effect.size) <= known.keys() else None
+    return None if size is None else int(size), int(evaluate(effect.align, known))

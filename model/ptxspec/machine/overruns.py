@@ -31,6 +31,7 @@ from ptxspec.machine.operations import extent_of
 from ptxspec.terms.core import integer
 from ptxspec.terms.effects import Access, Call, Initiate, Load, Store, Update
 from ptxspec.terms.exact import NoChoice, evaluate
+from ptxspec.terms.in_registers import Carried
 from ptxspec.terms.types import Type
 
 #: how far a variable is moved for the second look. That keeps it within all windows
@@ -225,7 +226,11 @@ class Overruns:
                 reach = AccessedRange(op.space or access.space, access.address, access.bytes)
                 self._reach(self.accesses, index, op, state, reach)
             case Initiate() as copy:
-                self._reach(self.accesses, index, op, state, AccessedRange(copy.space, copy.to, extent_of(op)[0]))
+                size, _ = extent_of(op)
+                if size is not None:
+                    self._reach(self.accesses, index, op, state, AccessedRange(copy.space, copy.to, size))
+                if isinstance(copy.source, Carried):
+                    return
                 read = self._inputs(op, state, set(_variables(copy.read)))
                 count = None if read is None else self._value(copy.read, read, int, 64)
                 if count is not None and count.value:

@@ -27,10 +27,12 @@ from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     ClusterArrive,
     ClusterWait,
     Collective,
     ImageAccess,
+    Life,
     Load,
     Pause,
     Stop,
@@ -40,6 +42,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
+from ptxspec.terms.steps import State
 from ptxspec.terms.types import Type
 
 if TYPE_CHECKING:
@@ -154,7 +157,7 @@ def program(
         accesses_images,
         accesses_images or any(system_function(kernel, op) is not None for op in kernel.code),
     )
-    ready = ready._replace(asynchronous=asynchronous_use(kernel))
+    ready = ready._replace(asynchronous=asynchronous_use(kernel, profile))
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
         overruns=overruns.accesses,
@@ -312,6 +315,8 @@ def arrival_operands(effect: Pause) -> ArrivalOperands:
             return ArrivalOperands(effect.barrier, every if effect.threads is None else effect.threads, effect.value)
         case ClusterArrive() | ClusterWait() | ImageAccess():
             return ArrivalOperands(none, every, none)
+        case Await():
+            return ArrivalOperands(effect.address, effect.operand, effect.word)
         case _:
             assert_never(effect)
 
@@ -358,6 +363,18 @@ def unmet(rule: str) -> Violation:
     return Violation(rule, "what the instruction asks of its operands does not hold")
 
 
+def unmet_of_object(effect: Update, rule: str, word: int) -> Violation:
+    """What a step on an object reports whose demand does not hold; the object has these bits."""
+    if effect.record is None or effect.life is Life.BEGINS:
+        return unmet(rule)
+    return Violation(rule, f"the object has {spelled_object(effect.record, word)}")
+
+
+def spelled_object(record: type[State], word: int) -> str:
+    """What an object in memory holds that has these bits."""
+    return ", ".join(f"{name} {value}" for name, value in record.numbers(word).items())
+
+
 def check_source(program: KernelProgram, index: int, address: int, size: int) -> None:
     """Raise Violation if an operation reads beyond the variable that its address is formed from."""
     report = program.sources.get(index)
@@ -381,7 +398,7 @@ def shown_registers(op: Op, kernel: Kernel) -> list[str]:
     effect = op.plan.meaning.effect
     if isinstance(effect, Load | Store) and effect.space == contracts.state_spaces.OF_REGISTERS:
         return []
-    named = operand_registers(op, kernel)
+    named = [name for name in operand_registers(op, kernel) if not name.startswith("@")]
     return [name for name in named if kernel.registers[name].width <= WIDEST_SHOWN][:MOST_SHOWN]
 
 

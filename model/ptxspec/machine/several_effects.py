@@ -3,7 +3,8 @@ that computes the results. What the one leaves for the next lies in registers th
 
 A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
 once the warp has met. Results may depend on what they loaded, and on the thread's own lane. Or they are checks of what the lanes
-gave, and all results are known before.
+gave, and all results are known before. What follows a step on an object in memory is checks of what it read, a wait for
+something to hold of that, and operations that complete on the object.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ptxspec.language.checked import Kernel, Op, Read, Written
 from ptxspec.machine.special import variables_of
 from ptxspec.terms.core import Int, Term, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
-from ptxspec.terms.effects import Check, Effect, Load, Store, terms_of
+from ptxspec.terms.effects import Await, Check, Effect, Follow, Initiate, Load, Store, Update, terms_of
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, number, substitute
 
@@ -32,14 +33,21 @@ def split_effects(kernel: Kernel) -> Kernel:
         return kernel
     result = copy.copy(kernel)
     result.code, result.registers = [], dict(kernel.registers)
-    starts = []
+    starts, retried = [], {}
     for index, op in enumerate(kernel.code):
         starts.append(len(result.code))
+        if any(isinstance(effect, Await) for effect in op.plan.meaning.more):
+            retried[again(index)] = len(result.code)
         result.code += _InstructionParts(op, index, result.registers).ops if op.plan.meaning.more else [op]
     starts.append(len(result.code))
-    result.labels = {name: starts[at] for name, at in kernel.labels.items()}
+    result.labels = {name: starts[at] for name, at in kernel.labels.items()} | retried
     result.starts = {name: starts[at] for name, at in kernel.starts.items()}
     return result
+
+
+def again(index: int) -> str:
+    """The label of an instruction to which threads come back that have waited there: no identifier."""
+    return f"@{index}"
 
 
 class _InstructionParts:
@@ -51,6 +59,15 @@ class _InstructionParts:
         self.kept: dict[str, Type] = {}
         first, *others = (self.meaning.effect, *self.meaning.more)
         assert first is not None
+        if isinstance(first, Initiate):
+            self.ops = [self._op(effect, self.meaning.inputs, ()) for effect in (first, *others)]
+            return
+        if isinstance(first, Load | Update) and first.life is not None:
+            self.ops = []
+            read = self._on_object(first, others)
+            if self.meaning.results:
+                self.ops.append(self._last(read))
+            return
         checks = [effect for effect in others if isinstance(effect, Check)]
         if checks:
             assert len(checks) == len(others), "what follows a meeting is accesses or checks"
@@ -105,6 +122,25 @@ class _InstructionParts:
             holds = low_bits(variable(name, 64), 1) == 1
             ops.append(self._op(replace(check, holds=holds), self._inputs(), ()))
         return ops
+
+    def _on_object(self, first: Load | Update, others: Sequence[Effect]) -> dict[str, Term]:
+        """Add a step on an object, and what follows; the register that holds what was read, as `_accessed` has it."""
+        name, word = self._keep(first.type.bits), variable("%loaded0", first.type.width)
+        known: dict[str, Term] = {"%loaded0": variable(name, first.type.width)}
+        self.ops.append(self._op(first, self.meaning.inputs, [(name, first.type.bits, word)]))
+        for effect in others:
+            match effect:
+                case Check():
+                    after: Effect = replace(effect, holds=substitute(effect.holds, known))
+                case Await():
+                    until, read = substitute(effect.until, known), substitute(effect.word, known)
+                    after = replace(effect, until=until, word=read, again=again(self.index))
+                case Follow():
+                    after = effect
+                case _:
+                    raise AssertionError("what follows a step on an object is a check, a wait, or an operation")
+            self.ops.append(self._op(after, (*self.meaning.inputs, *self._inputs()), ()))
+        return known
 
     def _keep(self, type: Type) -> str:
         """A new register."""

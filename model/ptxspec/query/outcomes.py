@@ -31,6 +31,8 @@ class Unsupported(Exception):
 def description_of(effect: effects.Effect) -> tuple[str, str]:
     """A word for an effect, and what it does beyond computing values of one thread."""
     match effect:
+        case effects.Load(life=effects.Life()) | effects.Update(life=effects.Life()):
+            return "object", "takes a step on an object in memory"
         case effects.Load():
             return "load", "reads memory"
         case effects.Store():
@@ -45,7 +47,9 @@ def description_of(effect: effects.Effect) -> tuple[str, str]:
             return "check", "checks an address, and may end the launch"
         case effects.Report() | effects.Examine() | effects.Initialize():
             raise AssertionError("only the checks of a launch cause this")
-        case effects.Initiate() | effects.Advance():
+        case effects.Await():
+            return "object", "waits for an object in memory"
+        case effects.Initiate() | effects.Follow() | effects.Advance():
             return "copy", "starts an asynchronous copy, or waits for one"
         case effects.Collective():
             return "collective", "depends on the other lanes of the warp"

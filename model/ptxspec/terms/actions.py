@@ -13,6 +13,7 @@ from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -22,10 +23,12 @@ from ptxspec.terms.effects import (
     Effect,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
     Initiate,
+    Life,
     Load,
     Release,
     Reserve,
@@ -36,7 +39,7 @@ from ptxspec.terms.effects import (
     Update,
     Wait,
 )
-from ptxspec.terms.in_registers import InRegisters
+from ptxspec.terms.in_registers import Carried, InRegisters
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
@@ -94,6 +97,10 @@ def _note(effect: Effect) -> None:
     elif isinstance(effect, Load | Store) and isinstance(trace.effect, (Collective, type(effect))):
         trace.more.append(effect)
     elif isinstance(effect, Check) and isinstance(trace.effect, Collective):
+        trace.more.append(effect)
+    elif isinstance(effect, Initiate) and isinstance(trace.effect, Initiate):
+        trace.more.append(effect)
+    elif isinstance(effect, Check | Await | Follow) and isinstance(trace.effect, Load | Update) and trace.effect.life:
         trace.more.append(effect)
     else:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
@@ -251,10 +258,12 @@ def take(
     into: Spaces = (),
     order: Order = Order.WEAK,
     scope: Scope | None = None,
+    life: Life | None = None,
     **how: Any,
 ) -> Any:
     """Take a step on the object that lies at an address: on the record whose bits lie there, with no other access between. The
-    step takes the record and the operands, and may change the record; its results are given. The others are as for `load`."""
+    step takes the record and the operands, and may change the record; its results are given. `life` says that the object begins
+    or ends by it, or must be there; without, whatever lies there is taken for one. The others are as for `load`."""
     (port,) = step.states
     kind: type[State] = port.type
     if f"b{kind.object_bits()}" not in TYPES:
@@ -263,12 +272,44 @@ def take(
     before = kind.unpacked(variable("%loaded0", type.width))
     requirements, given = taken(step, before, *operands)
     results = list(given) if len(step.outputs) > 1 else [given]
-    after = results.pop(0) if step.changes else before
     _check_scope(order, scope)
-    rules, conditions = (tuple(part) for part in zip(*requirements, strict=True)) if requirements else ((), ())
-    new = (low_bits(after.packed, type.width),)
-    _note(Update(space, integer(at), type, new, how, into, order, scope, rules=rules, conditions=conditions))
+    if step.changes or life is None:
+        after = results.pop(0) if step.changes else before
+        rules, conditions = (tuple(part) for part in zip(*requirements, strict=True)) if requirements else ((), ())
+        new = (low_bits(after.packed, type.width),)
+        _note(
+            Update(space, integer(at), type, new, how, into, order, scope, Proxy.GENERIC, rules, conditions, life, kind)
+        )
+    else:
+        _note(Load(space, integer(at), type, 1, how, "", None, into, order, scope, life=life))
+        for rule, holds in requirements:
+            _note(Check(rule, None, holds))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def await_object(step: Step, at: Int, operand: Int, until: Bool) -> None:
+    """Go on if something holds of the object at an address, on which the instruction has just taken a step with this operand.
+    Where it does not hold again and again, wait until other threads or asynchronous operations have acted, and execute the
+    instruction again; go on if nothing else can run."""
+    word = variable("%loaded0", step.states[0].type.object_bits())
+    _note(Await(until, step, integer(at), word, operand))
+
+
+class ElementChange(NamedTuple):
+    """How an asynchronous operation changes memory: elements of `type` become what a step makes of them and of what is read, each
+    as by an atomic operation, relaxed at a scope."""
+
+    type: Type
+    step: Step
+    scope: Scope
+
+
+class Initiation(NamedTuple):
+    """What holds where an operation is initiated, and what it does to what is there."""
+
+    demand: Demand | None = None
+    when: Bool | None = None
+    change: ElementChange | None = None
 
 
 def initiate_copy(
@@ -284,15 +325,55 @@ def initiate_copy(
     object: tuple[str, Int] | None = None,
     align: Int | int | None = None,
     proxy: Proxy = Proxy.GENERIC,
+    demand: Demand | None = None,
+    when: Bool | None = None,
+    change: ElementChange | None = None,
     **how: Any,
 ) -> None:
-    """Initiate an asynchronous copy: it writes `size` bytes, a constant, at an address of a state space: the first `read` with
-    what lies at `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a constant power of
-    two, which is `size` if it is not given. It is complete when the mechanism `completion` says so, which may be an `object` in
-    memory, by its state space and address. `together` bytes, a power of two, become visible at once. `how` names cache operators
-    and the like."""
+    """Initiate an asynchronous copy: it writes `size` bytes at an address of a state space: the first `read` with what lies at
+    `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a constant power of two, which is
+    `size`, then a constant, if it is not given. It is complete when the mechanism `completion` says so, which may be an `object`
+    in memory, by its state space and address. `together` bytes, a power of two, become visible at once. `demand` is what must
+    hold before. An instruction may initiate several copies, each of them only `when` a condition holds. With a `change`, what is
+    read changes what is there, element by element. `how` names cache operators and the like."""
     target, begin = (space, integer(to)), (of, integer(source))
-    _initiate(target, begin, integer(size), integer(read), completion, together, object, align, proxy, how)
+    more = Initiation(demand, when, change)
+    _initiate(target, begin, integer(size), integer(read), completion, together, object, align, proxy, how, more)
+
+
+def initiate_carried(
+    space: str,
+    to: Int,
+    type: Type,
+    values: list[Int],
+    completion: CompletionMechanism | ObjectCompletion,
+    *,
+    object: tuple[str, Int] | None = None,
+    align: Int | int | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    demand: Demand | None = None,
+    change: ElementChange | None = None,
+    **how: Any,
+) -> None:
+    """Initiate an asynchronous operation that writes values of `type`, at most 16 bytes, or changes with them what is there. Its
+    registers may be written at once. The others are as for `initiate_copy`."""
+    carried = Carried(type, tuple(low_bits(integer(value), type.width) for value in values))
+    size, more = integer(carried.bytes), Initiation(demand, None, change)
+    _initiate((space, integer(to)), ("", carried), size, size, completion, type.bytes, object, align, proxy, how, more)
+
+
+def element_change(type: Type, scope: Scope, change: Callable[[Int, Int], Int]) -> ElementChange:
+    """Let each element of `type` become change(what was there, what is read), as by an atomic operation, relaxed at a scope."""
+
+    def on_words(old: Int, value: Int) -> Int:
+        was, given = (low_bits(word, type.width) for word in (old, value))
+        if type.signed:
+            was, given = sign_extend(was, type.width), sign_extend(given, type.width)
+        return low_bits(integer(change(was, given)), type.width)
+
+    word = TYPES["u64"]
+    on_words.__annotations__ = {"old": word, "value": word, "return": word}
+    return ElementChange(type, Step(on_words), scope)
 
 
 def initiate_load(
@@ -355,7 +436,7 @@ def _initiate_with_registers(
 
 def _initiate(
     target: tuple[str, Int | InRegisters],
-    source: tuple[str, Int | InRegisters],
+    source: tuple[str, Int | InRegisters | Carried],
     size: Int,
     read: Int,
     completion: CompletionMechanism | ObjectCompletion,
@@ -364,6 +445,7 @@ def _initiate(
     align: Int | int | None,
     proxy: Proxy,
     how: dict[str, Any],
+    more: Initiation = Initiation(),
 ) -> None:
     """Note an operation, whose target and source are given with their state spaces."""
     if together < 1 or together & (together - 1):
@@ -372,7 +454,17 @@ def _initiate(
         raise blame(f"{completion.name}: an operation that completes on an object names it, no other does")
     among, place = ("", None) if object is None else (object[0], integer(object[1]))
     multiple = integer(size if align is None else align)
-    _note(Initiate(*target, *source, size, read, multiple, completion, together, how, among, place, proxy=proxy))
+    rule, holds = more.demand or ("", None)
+    change, element = (None, 0) if more.change is None else (more.change.step, more.change.type.bytes)
+    strength = (Order.WEAK, None) if more.change is None else (Order.RELAXED, more.change.scope)
+    told = (among, place, *strength, proxy, change, element, more.when, rule, holds)
+    _note(Initiate(*target, *source, size, read, multiple, completion, together, how, *told))
+
+
+def follow(after: CompletionMechanism, completion: ObjectCompletion, space: str, at: Int) -> None:
+    """Initiate an asynchronous operation without bytes, which is complete when those are that the thread has initiated before and
+    that complete by the mechanism `after`. It completes on the object at an address of a state space."""
+    _note(Follow(after, completion, space, integer(at)))
 
 
 def advance(completion: CompletionMechanism, step: Step, *operands: Int | int) -> None:

@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields, replace
-from typing import Any, TypeAlias, assert_never
+from enum import Enum
+from typing import Any, ClassVar, TypeAlias, assert_never
 
 from ptxspec.base.records import record
 from ptxspec.terms.core import Bool, Int, Term
-from ptxspec.terms.in_registers import InRegisters
+from ptxspec.terms.in_registers import Carried, InRegisters
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
-from ptxspec.terms.steps import Step
+from ptxspec.terms.steps import State, Step
 from ptxspec.terms.types import Type
 
+#: a kind of records
+StateKind: TypeAlias = type[State]
+
 # Memory ----------------------------------------------------------------------------------------------------------------
+
+
+class Life(Enum):
+    """What an access to an object in memory is to it: the object begins, is there before and after, or ends."""
+
+    BEGINS = "begins"
+    LASTS = "lasts"
+    ENDS = "ends"
 
 
 @record(frozen=True)
@@ -28,7 +40,7 @@ class Load:
     names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
     what it says must hold before. A generic address must lie in one of the state spaces `into`, if there are any. `order`,
     `scope` (None for a weak one) and `proxy` say how it takes part in the order in which other threads see memory. One of the
-    `shadow` reads not the bytes, but which of their bits are initialized."""
+    `shadow` reads not the bytes, but which of their bits are initialized. With a `life` it is a step on an object in memory."""
 
     space: str
     address: Int
@@ -42,6 +54,7 @@ class Load:
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
     shadow: bool = False
+    life: Life | None = None
 
     @property
     def bytes(self) -> int:
@@ -66,6 +79,8 @@ class Store:
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
     shadow: bool = False
+    #: no step on an object in memory only writes
+    life: ClassVar[None] = None
 
     @property
     def count(self) -> int:
@@ -82,7 +97,7 @@ class Store:
 class Update:
     """Read as many consecutive values of `type` as there are `values`, and write these in their place, with no other access
     between. Before anything is written, `conditions` must hold, or the launch ends as the first of the `rules` says whose
-    condition does not. The other fields are as of a load."""
+    condition does not. The other fields are as of a load; the `record` is that of an object, if it takes a step on one."""
 
     space: str
     address: Int
@@ -95,6 +110,8 @@ class Update:
     proxy: Proxy = Proxy.GENERIC
     rules: tuple[str, ...] = ()
     conditions: tuple[Bool, ...] = ()
+    life: Life | None = None
+    record: StateKind | None = None
 
     @property
     def count(self) -> int:
@@ -182,16 +199,18 @@ class GridDependency:
 
 @record(frozen=True)
 class Initiate:
-    """Initiate an asynchronous operation, which writes `size` bytes, a constant, at `to` in a state space: the first `read` with
-    what lies at `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a power of two. It is
-    complete when the mechanism `completion` says so; if that is an object in memory, it lies at `object` in the space `among`.
-    `together` bytes, a power of two, become visible at once. The other fields are as of a load. Where it writes or reads
-    registers, these stand in place of an address, and there is no state space, until each has a location."""
+    """Initiate an asynchronous operation, which writes `size` bytes at `to` in a state space: the first `read` with what lies at
+    `source` in the space `of`, or with values that it has carried with it, the others with zeros. Both addresses are multiples of
+    `align`, a constant power of two. It is complete when the mechanism `completion` says so; if that is an object in memory, it
+    lies at `object` in the space `among`. `together` bytes, a power of two, become visible at once. With a `change`, each element
+    of `element` bytes becomes what that step makes of it and of the element that is read. It is initiated only `when` a condition
+    holds, if there is one; if there is a `rule`, what it says must hold then. The other fields are as of a load. Where it writes
+    or reads registers, these stand in place of an address, and there is no state space, until each has a location."""
 
     space: str
     to: Int | InRegisters
     of: str
-    source: Int | InRegisters
+    source: Int | InRegisters | Carried
     size: Int
     read: Int
     align: Int
@@ -203,6 +222,23 @@ class Initiate:
     order: Order = Order.WEAK
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
+    change: Step | None = None
+    element: int = 0
+    when: Bool | None = None
+    rule: str = ""
+    holds: Bool | None = None
+
+
+@record(frozen=True)
+class Follow:
+    """Initiate an asynchronous operation without bytes, which is complete when all those are that the thread has initiated before
+    and that complete by the mechanism `after`; these end with it. It completes, as `completion` says, on the object that lies at
+    `object` in the space `among`."""
+
+    after: CompletionMechanism
+    completion: ObjectCompletion
+    among: str
+    object: Int
 
 
 @record(frozen=True)
@@ -273,6 +309,21 @@ class ClusterWait:
     """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
 
     aligned: bool = False
+
+
+@record(frozen=True)
+class Await:
+    """Go on if `until` holds of an object in memory, as the instruction has just read it, or does not hold for the first time in
+    succession. Else let other threads run, and asynchronous operations complete, and execute the instruction again; if neither
+    can, go on. The object lies at `address`, and had the bits `word` when the `step` was taken on it, with this operand. The
+    instruction stands behind the label `again`, once it has one."""
+
+    until: Bool
+    step: Step
+    address: Int
+    word: Int
+    operand: Int
+    again: str = ""
 
 
 # The course of a program -----------------------------------------------------------------------------------------------
@@ -359,7 +410,7 @@ Access: TypeAlias = Load | Store | Update
 #: those that only order accesses for other threads: the thread by itself cannot tell
 Fencing: TypeAlias = Fence | GridDependency
 #: those that are about asynchronous operations
-Asynchronous: TypeAlias = Initiate | Advance
+Asynchronous: TypeAlias = Initiate | Follow | Advance
 #: those that ask for the stack of a thread
 StackUse: TypeAlias = StackEnd | Reserve | Release
 #: those by which a thread goes elsewhere, or ends
@@ -368,7 +419,7 @@ Jump: TypeAlias = Branch | IndexedBranch | Call | Return | Exit
 CtaBarrier: TypeAlias = Arrive | Wait
 ClusterBarrier: TypeAlias = ClusterArrive | ClusterWait
 #: those at which a thread is handed to what lets threads meet, or to the unit that holds the images, and goes on when told
-Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
+Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | Await | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
@@ -387,7 +438,7 @@ def lands(effect: Effect | None) -> bool:
 def terms_of(effect: Effect) -> list[Term]:
     """The terms that stand in an effect's fields."""
     values = [getattr(effect, f.name) for f in fields(effect)]
-    values = [v.values if isinstance(v, InRegisters) else v for v in values]
+    values = [v.values if isinstance(v, InRegisters | Carried) else v for v in values]
     return [t for v in values for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
 
 
@@ -400,7 +451,7 @@ def orders_memory(effect: Effect | None) -> bool:
             return effect.order is not Order.WEAK
         case None | Check() | Report() | Examine() | Initialize() | Advance() | StackEnd() | Reserve() | Release():
             return False
-        case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+        case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess() | Await() | Follow():
             return False
         case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
             return False

@@ -119,6 +119,9 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     b32: TypeAlias = Int
     b64: TypeAlias = Int
     b128: TypeAlias = Int
+    u3: TypeAlias = Int
+    u20: TypeAlias = Int
+    s21: TypeAlias = Int
     u8: TypeAlias = Int
     u16: TypeAlias = Int
     u32: TypeAlias = Int

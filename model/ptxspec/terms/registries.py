@@ -168,12 +168,14 @@ def guaranteed(*names: str) -> Callable[[Callable[..., Bool]], Callable[..., Boo
 
 
 class CompletionMechanism(NamedTuple):
-    """How threads learn that asynchronous operations are complete: a record of each thread, and two steps. `initiates` takes the
-    record and gives what marks an operation that is initiated then, 64 bits; `is_complete` takes the record and such a mark."""
+    """How threads learn that asynchronous operations are complete: a record of each thread, and steps. `initiates` takes the
+    record and gives what marks an operation that is initiated then, 64 bits; `is_complete` takes the record and such a mark, and
+    so does `has_read`, if there is one, which tells whether the operation has read all that it reads."""
 
     name: str
     initiates: Step
     is_complete: Step
+    has_read: Step | None = None
 
     @property
     def record(self) -> type[State]:
@@ -184,10 +186,11 @@ class CompletionMechanism(NamedTuple):
 
 class ObjectCompletion(NamedTuple):
     """How an object in memory learns that asynchronous operations are complete: a step that takes the object's record and the
-    number of bytes of an operation, and gives the record."""
+    number of bytes of an operation, and gives the record. `lives` says whether such objects begin and end."""
 
     name: str
     completes: Step
+    lives: bool = False
 
     @property
     def record(self) -> type[State]:
@@ -201,12 +204,16 @@ Mechanism = TypeVar("Mechanism", CompletionMechanism, ObjectCompletion)
 COMPLETION_MECHANISMS: dict[str, CompletionMechanism | ObjectCompletion] = {}
 
 
-def completion_mechanism(name: str, *, initiates: Step, is_complete: Step) -> CompletionMechanism:
+def completion_mechanism(
+    name: str, *, initiates: Step, is_complete: Step, has_read: Step | None = None
+) -> CompletionMechanism:
     """Declare a completion mechanism. A thread's record is zeros at first."""
-    mechanism = CompletionMechanism(name, initiates, is_complete)
-    shapes = [(len(step.states), len(step.operands), len(step.results)) for step in (initiates, is_complete)]
-    if shapes != [(1, 0, 1), (1, 1, 1)] or is_complete.states[0].type is not mechanism.record:
-        raise blame(f"{name}: `initiates` takes a record and gives a mark, `is_complete` takes both and gives a truth")
+    mechanism = CompletionMechanism(name, initiates, is_complete, has_read)
+    tests = [is_complete] if has_read is None else [is_complete, has_read]
+    shapes = [(len(step.states), len(step.operands), len(step.results)) for step in (initiates, *tests)]
+    kinds = {step.states[0].type for step in (initiates, *tests)}
+    if shapes != [(1, 0, 1), *[(1, 1, 1)] * len(tests)] or kinds != {mechanism.record}:
+        raise blame(f"{name}: `initiates` takes a record and gives a mark, a test takes both and gives a truth")
     return _declared(mechanism)
 
 
@@ -214,11 +221,11 @@ def completion_mechanism(name: str, *, initiates: Step, is_complete: Step) -> Co
 OBJECT_BITS = 64
 
 
-def object_completion(name: str, *, completes: Step) -> ObjectCompletion:
-    """Declare that operations may complete on an object in memory."""
+def object_completion(name: str, *, completes: Step, lives: bool = False) -> ObjectCompletion:
+    """Declare that operations may complete on an object in memory, which begins and ends if it `lives`."""
     if (len(completes.states), len(completes.operands), completes.changes, len(completes.results)) != (1, 1, 1, 0):
         raise blame(f"{name}: `completes` takes a record and a number of bytes, and gives the record")
-    mechanism = ObjectCompletion(name, completes)
+    mechanism = ObjectCompletion(name, completes, lives)
     if mechanism.record.object_bits() != OBJECT_BITS:
         raise blame(f"{name}: the object has {mechanism.record.object_bits()} bits, not {OBJECT_BITS}")
     return _declared(mechanism)

@@ -70,6 +70,17 @@ class State(tuple[Any, ...]):
         return cls(*values)
 
     @classmethod
+    def numbers(cls, word: int) -> dict[str, int]:
+        """What the fields of an object hold that has these bits."""
+        numbers, at = {}, 0
+        for name, type in cls.fields.items():
+            width = 1 if type.kind == "pred" else type.width
+            bits = word >> at & (1 << width) - 1
+            numbers[name] = bits - (bits >> width - 1 << width) if type.signed else bits
+            at += width
+        return numbers
+
+    @classmethod
     def variables(cls: type[Own], stem: str) -> Own:
         """The record whose fields are variables, named after it."""
         return cls(*(variable_of(f"{stem}.{name}", type) for name, type in cls.fields.items()))

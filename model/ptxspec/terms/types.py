@@ -95,11 +95,14 @@ FUNDAMENTAL: dict[str, Type] = {
     "pred": Type("pred", "pred", 1),
 }
 
-#: formats and packed types that only instructions name, registers for them being declared as bits; and two that only definitions
-#: name, for exact products
+#: formats and packed types that only instructions name, registers for them being declared as bits; and those that only
+#: definitions name, for exact products, and for the fields of objects in memory
 _OTHERS: dict[str, tuple[str, int]] = {
     "u128": ("u", 128),
     "s128": ("s", 128),
+    "u3": ("u", 3),
+    "u20": ("u", 20),
+    "s21": ("s", 21),
     "b1": ("b", 1),
     "u2": ("u", 2),
     "s2": ("s", 2),

@@ -9,10 +9,12 @@ from ptxspec.machine.driver.codes import (
     HOST,
     MEETS,
     NOT_WAITING,
+    OBJECT,
     WARP_GROUP,
     WARPS_MEET,
 )
 from ptxspec.machine.driver.cta_barriers import cta_arrive, cta_lose
+from ptxspec.machine.driver.objects import wait_for_object
 from ptxspec.machine.driver.places import LANES, begin_wait, fault
 from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.warp_collectives import give_to_warp, resume_later, warp_arrive, warp_lose
@@ -47,6 +49,8 @@ def execute(m: DriverMachine, thread: int, op: int) -> int:
         m.requesters[m.requests] = thread
         m.requests = m.requests + 1
         return 0
+    if waits_for == OBJECT:
+        return wait_for_object(m, thread)
     return warp_arrive(m, thread, op)
 
 

@@ -4,8 +4,9 @@ from ptxspec.machine.events import EventKind
 
 #: the grid is done, or: a thread broke a rule by an instruction; the engine's own data are wrong; there were too many steps; a
 #: thread waits against a rule; threads wait that nothing can release; threads ask images or the system; the host may look at
-#: the clock; the host must empty the memory of the CTAs, or note or give choices; a thread was chosen that cannot run
-DONE, FAULT, BROKEN, LIMIT, MISUSE, STUCK, ASK, PAUSE, RENEW, CHOOSE, UNABLE = range(11)
+#: the clock; the host must empty the memory of the CTAs, or note or give choices; a thread was chosen that cannot run; an
+#: operation completes on an object against a rule
+DONE, FAULT, BROKEN, LIMIT, MISUSE, STUCK, ASK, PAUSE, RENEW, CHOOSE, UNABLE, COMPLETION = range(12)
 #: no thread can run, or the steps of this round are spent
 IDLE, OUT = 0, -1
 
@@ -16,10 +17,11 @@ NEW, EMPTIED, RUNNING, ASKING, ANSWERED = range(5)
 LEAVES, EMPTIES, FILLS = range(3)
 
 #: the state of a waiter: it does not wait, or it waits at a barrier of its CTA or of its cluster, for lanes that a mask names,
-#: for whoever comes, for all lanes of its warp, or for the other warps of a group
-NOT_WAITING, CTA_BARRIER, CLUSTER_BARRIER, MASKED_GROUP, UNMASKED, ALL_LANES, WARP_GROUP = range(7)
-#: what threads wait for at an instruction: nothing or a barrier, as above, or an answer of the host, or lanes of their warp
-HOST, WARP = 7, 8
+#: for whoever comes, for all lanes of its warp, for the other warps of a group, or for an object in memory
+NOT_WAITING, CTA_BARRIER, CLUSTER_BARRIER, MASKED_GROUP, UNMASKED, ALL_LANES, WARP_GROUP, OBJECT = range(8)
+#: what threads wait for at an instruction: nothing, a barrier or an object, as above, an answer of the host, or lanes of their
+#: warp
+HOST, WARP = 8, 9
 #: the step by which a rule was broken
 CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS, MEETS, WARPS_MEET = range(6)
 

@@ -19,6 +19,7 @@ from ptxspec.machine.driver.codes import (
     WHOLE_CTA,
 )  # fmt: skip
 from ptxspec.machine.driver.cta_barriers import cta_arrive_together
+from ptxspec.machine.driver.objects import release_from_objects
 from ptxspec.machine.driver.places import BARRIERS, EVERYONE, LANES, make_ready
 from ptxspec.machine.driver.protocol import DriverMachine
 from ptxspec.machine.driver.turns import turns
@@ -214,6 +215,10 @@ def release_waiters(m: DriverMachine, more: int) -> int:
         return code
     others = more or m.passing > 0
     release_unmasked(m, m.released > 0, others)
+    if m.waits_for_objects and m.awaiting_count > 0:
+        code = release_from_objects(m, others)
+        if code:
+            return code
     if m.is_stuck(m.released > 0, others, m.waiting > 0):
         return STUCK
     release_resuming(m)
@@ -225,6 +230,7 @@ def reset(m: DriverMachine) -> None:
     m.waiting = 0
     m.unmasked_count = 0
     m.resuming_count = 0
+    m.awaiting_count = 0
     for i in range(m.slots):
         m.barriers_in_use[i] = 0
         m.begin_cta(i, m.threads)
@@ -253,6 +259,11 @@ def reset(m: DriverMachine) -> None:
         m.warp_meetings[i] = 0
     for i in range(m.patience_words):
         m.patience[i] = 0
+    for i in range(m.vigil_words):
+        m.vigils[i] = 0
+    if m.waits_for_objects:
+        for i in range(m.slots * m.threads):
+            m.vain_at[i] = 0
     if m.in_clusters:
         for i in range(m.slots // m.cluster):
             m.cluster_head[i] = 0

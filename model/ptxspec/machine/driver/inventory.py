@@ -13,6 +13,7 @@ from ptxspec.machine.driver import (
     cluster_barriers,
     cta_barriers,
     grid,
+    objects,
     places,
     turns,
     warp_collectives,
@@ -28,7 +29,8 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     cluster_barriers.cluster_release, cluster_barriers.cluster_lose, warp_collectives.warp_arrive,
     warp_collectives.group_place, warp_collectives.release_group, warp_collectives.resume_later,
     warp_collectives.give_to_warp, warp_collectives.warp_lose, warp_collectives.release_unmasked, warp_collectives.warp_of,
-    warp_collectives.release_resuming, warp_collectives.release_place, arrivals.arrive, arrivals.execute,
+    warp_collectives.release_resuming, warp_collectives.release_place, objects.wait_for_object,
+    objects.release_from_objects, arrivals.arrive, arrivals.execute,
     arrivals.execute_together, arrivals.warps_arrive_together, arrivals.note_ends, arrivals.thread_ended, turns.turns,
     turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.begin_batch, grid.reset,
     grid.last_step, grid.budget, grid.collect_arrivals, grid.next_batch, grid.consecutive_arrivals, grid.in_whole_warps,
@@ -85,6 +87,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "meet_warps": (warps.meet_warps, ("warp_meetings",)),
         "leave_meeting": (warps.leave, ("meetings",)),
         "look_in_vain": (warps.look, ("patience",)),
+        "look_at_objects": (contracts.asynchrony.look_at_objects, ("vigils",)),
         "members_of": (warps.members, ()),
         "begin_cta": (threads.begin, ("cta_states",)),
         "begin_warp": (threads.begin_warp, ("warp_states",)),
@@ -121,10 +124,11 @@ def columns() -> dict[str, ArrayLayout]:
 
     of_thread = (
         "number", "named", "value", "waits_at", "link", "wait_state", "unmasked", "resuming", "requesters",
+        "awaiting", "vain_at",
     )  # fmt: skip
     of_instruction = (
-        "resume", "waits_for", "waits", "reduces", "patient", "converged", "aligned", "whole", "warps", "spelling", "price_of",
-        "fixed", "fixed_number", "fixed_named", "fixed_value",
+        "resume", "beyond", "waits_for", "waits", "reduces", "patient", "converged", "aligned", "whole", "warps", "spelling",
+        "price_of", "fixed", "fixed_number", "fixed_named", "fixed_value",
     )  # fmt: skip
     counted: dict[str, Callable[[MachineShape], int]] = {
         **dict.fromkeys(of_thread, a_thread),
@@ -150,6 +154,7 @@ def columns() -> dict[str, ArrayLayout]:
         "meetings": lambda s: s.warps * words["meetings"],
         "warp_meetings": lambda s: s.warps * words["warp_meetings"],
         "patience": lambda s: words["patience"],
+        "vigils": lambda s: words["vigils"],
         "choosing": lambda s: words["choosing"],
         "choices": lambda s: CHOICES,
     }

@@ -71,6 +71,13 @@ class DriverMachine(Protocol):
     meeting_words: int
     warp_meeting_words: int
     visit_words: int
+    vigil_words: int
+    # whether threads wait for objects in memory; how often objects have changed, and how often when the driver looked; and how
+    # many threads wait for objects
+    waits_for_objects: int
+    object_changes: int
+    object_changes_seen: int
+    awaiting_count: int
     # who chooses whose turn it is, and the seed; the choices that are noted since the host was here, those that it gave then, and
     # whether it has no others
     chooses: int
@@ -100,7 +107,7 @@ class DriverMachine(Protocol):
     fault_named: int
 
     # a thread's: what it gives where it waits, where that is, the next waiter of a list, what it waits for, what it learned; then
-    # lists of threads
+    # lists of threads; and 1 more than the instruction at which it has last looked at an object in vain
     number: Column
     named: Column
     value: Column
@@ -110,6 +117,8 @@ class DriverMachine(Protocol):
     unmasked: Column
     resuming: Column
     requesters: Column
+    awaiting: Column
+    vain_at: Column
     learned_named: Column
     learned_value: Column
     words: Column
@@ -126,6 +135,7 @@ class DriverMachine(Protocol):
     released_at: Column
     # an instruction's: see kernel_tables.py
     resume: Column
+    beyond: Column
     waits_for: Column
     waits: Column
     reduces: Column
@@ -167,6 +177,7 @@ class DriverMachine(Protocol):
     meetings: Column
     warp_meetings: Column
     patience: Column
+    vigils: Column
     choosing: Column
 
     def arrive_at_cta(
@@ -220,6 +231,9 @@ class DriverMachine(Protocol):
     def look_in_vain(self, patience: int, impatient: int, some_go: int, others_run: int, /) -> tuple[int, int]:
         """A look at those that wait for whoever comes: (whether all go on, whether the impatient do)."""
 
+    def look_at_objects(self, vigil: int, changed: int, /) -> int:
+        """Threads wait for objects: what they do."""
+
     def members_of(self, arrived: int, together: int, masked: int, /) -> int:
         """Whose values a lane learns."""
 
@@ -249,6 +263,9 @@ class DriverMachine(Protocol):
 
     def end_batch(self) -> int | None:
         """The threads of a batch have ended."""
+
+    def land_objects(self) -> int:
+        """The operations land that complete on objects: whether one of these did so against a rule."""
 
     def tell(self, kind: int, op: int, thread: int, value: int, /) -> int | None:
         """An event has happened, if that is observed: see events.EventKind."""

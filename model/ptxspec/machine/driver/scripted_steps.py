@@ -26,4 +26,5 @@ def scripted(step: Step) -> Callable[..., Any]:
     for rule, condition in requirements:
         script.say(f"if not {script.value(condition)}: return ({rule!r},)")
     outputs = "".join(f", int({script.value(term)})" for term in terms)
-    return script.function(list(names.values()), f"(None{outputs})")
+    # functions that a script calls are given what chooses open results; no step has any
+    return script.function([*names.values(), "choose=None"], f"(None{outputs})")

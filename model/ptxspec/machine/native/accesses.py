@@ -15,11 +15,11 @@ from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of, is_counted
 from ptxspec.machine.memory import PADDING, shadow_of_parameters
 from ptxspec.machine.native.asynchrony import functions
-from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
+from ptxspec.machine.native.context import DEMAND, OBJECT, OWN, VARIABLE
 from ptxspec.machine.native.global_blocks import SAVE, search
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.terms.core import Bool, Int, truth_variable, variable
-from ptxspec.terms.effects import Access, Load, Update
+from ptxspec.terms.effects import Access, Life, Load, Update
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.storage import Broke, Broken, Way
 
@@ -63,9 +63,11 @@ class Accesses:
             self.check("false", address, index, VARIABLE)
         space = op.space or effect.space
         shadow = not isinstance(effect, Update) and effect.shadow
-        name = None if self.shared is None else self.shared.access(space, size, write, effect.into, shadow)
+        name = None
+        if self.shared is not None and effect.life is None:
+            name = self.shared.access(space, size, write, effect.into, shadow)
         if name is None:
-            return self.find(space, address, size, write, index, effect.into, shadow=shadow)
+            return self.find(space, address, size, write, index, effect.into, shadow=shadow, life=effect.life)
         # a call each time: what an access finds may have changed since
         pointer = f"%at{index}"
         self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %thread, i64 {address})")
@@ -83,10 +85,11 @@ class Accesses:
         into: Collection[str] = (),
         why: int = OWN,
         shadow: bool = False,
+        life: Life | None = None,
     ) -> str:
         """Emit the checks of an access at an address of a state space, and return the host's pointer: to the bytes, or to which
-        of their bits are initialized."""
-        storage = EmittedStorage(self, address, size, index, why, shadow)
+        of their bits are initialized. With a `life`, the access is a step on an object."""
+        storage = EmittedStorage(self, address, size, index, why, shadow, life)
         return contracts.access.access(space, ADDRESS, size, write, into, storage)
 
     def ranged(
@@ -99,10 +102,11 @@ class Accesses:
         index: int,
         why: int | str = OWN,
         shadow: bool = False,
+        changes: bool = False,
     ) -> str:
         """Emit the checks of so many bytes at a multiple of `align`, which an asynchronous operation accesses, and return the
-        host's pointer. The last is as for `find`."""
-        storage = EmittedStorage(self, address, align, index, why, shadow)
+        host's pointer. An operation that `changes` what is there may touch what others change. `shadow` is as for `find`."""
+        storage = EmittedStorage(self, address, align, index, why, shadow, changes=changes)
         return contracts.access.ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
     def site(self, index: int) -> str:
@@ -125,11 +129,20 @@ class EmittedStorage:
     A location is the host's pointer."""
 
     def __init__(
-        self, accesses: Accesses, address: str, size: int, index: int, why: int | str = OWN, shadow: bool = False
+        self,
+        accesses: Accesses,
+        address: str,
+        size: int,
+        index: int,
+        why: int | str = OWN,
+        shadow: bool = False,
+        life: Life | None = None,
+        changes: bool = False,
     ):
         """`address` is that of the instruction, for a fault, `index` the instruction's, and `why` says which of its checks it is;
-        it moves `size` bytes. With `shadow`, a location is that of which bits of the bytes are initialized."""
-        self.shadow = shadow
+        it moves `size` bytes. With `shadow`, a location is that of which bits of the bytes are initialized. With a `life`, the
+        access is a step on an object; one that `changes` memory is an operation's."""
+        self.shadow, self.life, self.changes = shadow, life, changes
         self.accesses, self.text, self.emitter = accesses, accesses.text, accesses.emitter
         self.program, self.address, self.size = accesses.program, address, size
         self.index, self.why = index, why
@@ -407,7 +420,7 @@ class EmittedStorage:
     def _length(self, space: str, size: Int | int) -> int | str:
         """How many bytes are moved, which are counted in a launch that counts."""
         length = size if isinstance(size, int) else self.low(size)
-        if is_counted(space) and not self.shadow:
+        if is_counted(space) and not self.shadow and self.why != OBJECT:
             self.text.count("count_moved", counter_of(self.index, space), str(length))
         return length
 
@@ -415,10 +428,16 @@ class EmittedStorage:
         """The pointer, once it is checked that the access disturbs no asynchronous operation in flight."""
         self.text.held.setdefault(pointer, 0)
         used = self.program.asynchronous
-        if used is not None and used.may_disturb(space, write) and not self.shadow:
+        if self.life is not None:
+            self.emitter.needs |= functions(self.text.layout)
+            at, name = self.emitter.emit(f"ptrtoint ptr {pointer} to i64"), f"%object{len(self.text.lines)}"
+            asked = {Life.BEGINS: "may_begin", Life.LASTS: "object_at", Life.ENDS: "may_end"}[self.life]
+            self.text.lines.append(f"  {name} = call i64 @{asked}(ptr %context, i64 {at})")
+            self.accesses.check(self.emitter.compare("ne", name, "0", 64), self.address, self.index, self.why)
+        elif used is not None and used.may_disturb(space, write) and not self.shadow:
             self.emitter.needs |= functions(self.text.layout)
             at, name = self.emitter.emit(f"ptrtoint ptr {pointer} to i64"), f"%spared{len(self.text.lines)}"
-            which = "may_write" if write else "may_read"
+            which = "may_change" if self.changes else "may_write" if write else "may_read"
             self.text.lines.append(
                 f"  {name} = call i64 @{which}(ptr %context, i64 {at}, i64 {size})"
             )  # a call each time

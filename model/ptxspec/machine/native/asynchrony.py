@@ -31,6 +31,54 @@ define internal i64 @copy_bytes(ptr %context, i64 %target, i64 %source, i64 %cou
   call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
   ret i64 0
 }
+define internal i64 @read_element(ptr %context, i64 %place, i64 %size) alwaysinline {
+  %at = inttoptr i64 %place to ptr
+  switch i64 %size, label %eight [i64 1, label %one i64 2, label %two i64 4, label %four]
+one:
+  %b1 = load i8, ptr %at
+  %w1 = zext i8 %b1 to i64
+  ret i64 %w1
+two:
+  %b2 = load i16, ptr %at
+  %w2 = zext i16 %b2 to i64
+  ret i64 %w2
+four:
+  %b4 = load i32, ptr %at
+  %w4 = zext i32 %b4 to i64
+  ret i64 %w4
+eight:
+  %w8 = load i64, ptr %at
+  ret i64 %w8
+}
+define internal i64 @write_element(ptr %context, i64 %place, i64 %size, i64 %value) alwaysinline {
+  %at = inttoptr i64 %place to ptr
+  switch i64 %size, label %eight [i64 1, label %one i64 2, label %two i64 4, label %four]
+one:
+  %b1 = trunc i64 %value to i8
+  store i8 %b1, ptr %at
+  ret i64 0
+two:
+  %b2 = trunc i64 %value to i16
+  store i16 %b2, ptr %at
+  ret i64 0
+four:
+  %b4 = trunc i64 %value to i32
+  store i32 %b4, ptr %at
+  ret i64 0
+eight:
+  store i64 %value, ptr %at
+  ret i64 0
+}
+define internal i64 @write_carried(ptr %context, i64 %target, i64 %begin, i64 %count, i64 %low, i64 %high) {
+  %words = alloca [2 x i64]
+  %second = getelementptr [2 x i64], ptr %words, i64 0, i64 1
+  store i64 %low, ptr %words
+  store i64 %high, ptr %second
+  %from = getelementptr i8, ptr %words, i64 %begin
+  %to = inttoptr i64 %target to ptr
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
+  ret i64 0
+}
 define internal i64 @clear_bytes(ptr %context, i64 %target, i64 %count) alwaysinline {
   %to = inttoptr i64 %target to ptr
   call void @llvm.memset.p0.i64(ptr %to, i8 0, i64 %count, i1 false)
@@ -53,7 +101,8 @@ def functions_of(used: AsynchronousUse, checked: bool, observes: bool) -> frozen
     steps = {name: BoundStep(*taken) for name, taken in used.steps().items()}
     arrays = {name: Array(8) for name in ARRAYS}
     supplied = {
-        "copy_bytes": 3, "clear_bytes": 2, "read_object": 1, "write_object": 2, "tell_operation": 6, "tell_bytes": 6,
+        "copy_bytes": 3, "clear_bytes": 2, "write_carried": 5, "read_element": 2, "write_element": 3, "read_object": 1,
+        "write_object": 2, "tell_operation": 6, "tell_bytes": 6,
     }  # fmt: skip
     world = Environment(FIELD, arrays, steps, supplied, checked, {"observes_operations": int(observes)})
     needs = set(hosts.NEEDS)
@@ -84,9 +133,14 @@ def _advances(used: AsynchronousUse, checked: bool) -> Iterator[str]:
 
 
 def ending(layout: Layout, needs: set[str]) -> str:
-    """LLVM text of `end_batch(context)`: the threads of a batch have ended."""
-    used, ends = layout.program.asynchronous, ""
+    """LLVM text of `end_batch(context)`: the threads of a batch have ended; and of `land_objects(context)`: the operations land
+    that complete on objects. Gives the one that does so against a rule, or 0."""
+    used, ends, lands = layout.program.asynchronous, "", "  ret i64 0\n"
     if used is not None:
         needs |= functions(layout)
         ends = "  call i64 @batch_ends(ptr %context)\n"
-    return f"define i64 @end_batch(ptr %context) {{\n{ends}  ret i64 0\n}}"
+        lands = "  %broken = call i64 @objects_complete(ptr %context)\n  ret i64 %broken\n"
+    return (
+        f"define i64 @end_batch(ptr %context) {{\n{ends}  ret i64 0\n}}\n"
+        f"define i64 @land_objects(ptr %context) {{\n{lands}}}"
+    )

@@ -33,7 +33,12 @@ PATIENCE = 1.2e-6
 LARGE, PIECE = 8_000, 4_000
 
 #: the functions that the driver calls, by the fields of the context that have their addresses
-ENTRIES = {"turns": "threads_run_at", "begin": "begin_at", "end_batch": "end_batch_at"}
+ENTRIES = {
+    "turns": "threads_run_at",
+    "begin": "begin_at",
+    "end_batch": "end_batch_at",
+    "land_objects": "land_objects_at",
+}
 
 #: the passes for turns of warps: all others together take LLVM eight times as long, for hardly quicker code
 OF_WARPS = (INLINING, "sroa", "instruction_combine", "simplify_cfg", "new_gvn", "sinking", "simplify_cfg")
@@ -192,7 +197,7 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arriva
     known = {"meets": int(meets), "observes": int(observes), "each_arrival": int(each_arrival)} | (
         {} if chosen else {"chooses": IN_TURNS}
     )
-    supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
+    supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
     world = Environment(fields, arrays, steps, supplied, checked, known)
     needs = set(hosts.NEEDS)
     if observes:
@@ -203,6 +208,7 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arriva
             _through("threads_run", "threads_run_at", 3),
             _through("begin", "begin_at", 0),
             _through("end_batch", "end_batch_at", 0),
+            _through("land_objects", "land_objects_at", 0),
             "define i64 @drive(ptr %context) {\n  %r = call i64 @run(ptr %context)\n  ret i64 %r\n}",
             _WEIGHTS,
         ]

@@ -24,7 +24,7 @@ _OF_ROWS = tuple(f"{hosts.REGISTERS}_{what}" for what in ("size", "stride", "byt
 #: have, so that the code of others does not depend on it
 CONTEXT = (
     *_OF_ALL, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "threads_run_at", "begin_at",
-    "end_batch_at", "known", "noted_events", "tell_at",
+    "end_batch_at", "land_objects_at", "known", "noted_events", "tell_at",
     "failed_thread", "failed_op", "failed_address", "failed_why", *(f"failed_value{i}" for i in range(MOST_SHOWN)),
     *(f"{name}_bytes" for name in _OF_ALL), hosts.REGISTERS, *_OF_ROWS,
 )  # fmt: skip
@@ -34,7 +34,7 @@ FIELD = {name: i for i, name in enumerate(CONTEXT)}
 #: those that the kernel's code reads where it needs them
 TOUCHED = (
     *hosts.OF_INSTRUCTIONS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named",
-    "learned_value", "words", "learned_words", "in_use", "cta_states",
+    "learned_value", "words", "learned_words", "in_use", "cta_states", "vain_at",
 )  # fmt: skip
 POINTERS = (*TOUCHED, "record", hosts.REGISTERS)
 NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED), *_OF_ROWS)
@@ -42,8 +42,9 @@ NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" 
 #: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names; of an
 #: asynchronous operation, that of what it reads (and 256 times as many bytes as it reads), of the variable there, of how many
 #: bytes it reads, of the room for one more, or of the object on which it completes; of an access, what must hold before (and 256
-#: times the number of the condition)
-OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ, IN_FLIGHT, OBJECT, DEMAND = range(9)
+#: times the number of the condition); that of an operation that completes on an object; and that of what an asynchronous
+#: operation writes (and 256 times as many bytes as it writes)
+OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ, IN_FLIGHT, OBJECT, DEMAND, COMPLETES, TARGET = range(11)
 
 
 def bits_of(type: Type) -> int:

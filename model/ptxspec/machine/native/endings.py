@@ -19,6 +19,7 @@ from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
@@ -67,7 +68,12 @@ class WaitEmitter:
         text = self.text
         assert self.edges is not None
         self.begin()
-        self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
+        ways = [text.block.taken]
+        if isinstance(
+            ending(text.kernel.code[text.block.end - 1]), Await
+        ):  # who may go on without having what it waits for
+            ways.append(text.block.next)
+        self.edges.spill(set().union(*(text.layout.live[way] for way in ways if way is not None)))
         self.edges.go("over")
 
     def begin(self) -> None:
@@ -152,6 +158,17 @@ class Endings:
                 self.edges.spill(self.text.live_out)
                 self._tell_call(effect, op)
                 self.calls.enter(op, index, Lowering(self.text.emitter, self.operands.environment(op)))
+            case Await():
+                until = Lowering(self.text.emitter, self.waiting.operands.environment(op)).truth(effect.until)
+                waits, cell, e = self.text.label("waits"), self.text.at("vain_at", "%thread", 8), self.text.emitter
+                before = f"%vain{len(self.text.lines)}"
+                self.text.lines.append(f"  {before} = load i64, ptr {cell}")
+                first = e.compare("ne", before, str(index + 1), 64)
+                self.text.lines.append(f"  store i64 {e.select(until, '0', str(index + 1), 64)}, ptr {cell}")
+                goes_on = e.logic("or", until, first)
+                self.text.lines.append(f"  br i1 {goes_on}, label %{onwards}, label %{waits}")
+                self.text.begin(waits)
+                self.waiting.pause(op, effect)
             case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
                 self.waiting.pause(op, effect)
             case Branch() | Exit() | Stop():

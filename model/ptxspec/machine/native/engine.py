@@ -48,12 +48,14 @@ from ptxspec.machine.program import (
     shown_registers,
     stopped,
     unmet,
+    unmet_of_object,
 )
 from ptxspec.machine.special import FACTS, LAUNCH
 from ptxspec.terms.effects import (
     Access,
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -63,11 +65,13 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
     Initialize,
     Initiate,
+    Life,
     Load,
     Release,
     Report,
@@ -79,7 +83,7 @@ from ptxspec.terms.effects import (
     Update,
     Wait,
 )
-from ptxspec.terms.registries import OBJECT_BITS
+from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
 
 
 class NativeEngine:
@@ -178,7 +182,7 @@ class NativeRun:
 
             lengths = program.asynchronous.lengths(slots * extents.threads)
             operations = {name: untouched(8 * length).view(np.int64) for name, length in lengths.items()}
-            memory.in_flight = InFlight(operations, address, program.row)
+            memory.in_flight = InFlight(operations, address, program.row, program.asynchronous)
             more |= operations
         for name, array in more.items():
             self._lies(name, array)
@@ -310,6 +314,11 @@ class NativeRun:
 
     def fault(self) -> ThreadFault:
         """What ended the launch, at an instruction."""
+        broken = self.program.asynchronous is not None and self.get("completion_fault")
+        if broken:
+            assert self.memory.in_flight is not None
+            initiator, at, violation = self.memory.in_flight.completion(broken, self.get("completion_rule"))
+            return ThreadFault(initiator, at, None, violation)
         thread, index, why = self.get("failed_thread"), self.get("failed_op"), self.get("failed_why")
         op, address = self.program.kernel.code[index], self.get("failed_address") & (1 << 64) - 1
         effect = op.plan.meaning.effect
@@ -333,18 +342,28 @@ class NativeRun:
                     return unmet(effect.rule)
                 case Load() | Store() | Update():
                     if why % 256 == context.DEMAND:
-                        return unmet(effect.rules[why // 256] if isinstance(effect, Update) else effect.rule)
+                        if isinstance(effect, Update):
+                            return self._unmet_of_object(effect, effect.rules[why // 256], thread, value)
+                        return unmet(effect.rule)
                     if why == VARIABLE:
                         check_variable(program, index, value, effect.bytes)
                     space, write = op.space or effect.space, not isinstance(effect, Load)
                     slot = thread // self.extents.threads
                     shadow = not isinstance(effect, Update) and effect.shadow
-                    self.memory.access(space, value, effect.bytes, write, slot, thread, effect.into, shadow)
+                    if why == context.IN_FLIGHT:
+                        return no_room_in_flight(space)
+                    self.memory.access(
+                        space, value, effect.bytes, write, slot, thread, effect.into, shadow, effect.life
+                    )
                 case Initialize():
                     slot = thread // self.extents.threads
                     self.memory.ranged(effect.space, value, 1, 1, True, slot, thread, True)
                 case Initiate():
                     return self._violation_of_operation(effect, index, thread, value, why)
+                case Follow() if why == context.IN_FLIGHT:
+                    return no_room_in_flight(effect.among)
+                case Follow():
+                    self._object(effect, value, thread)
                 case Reserve():
                     return no_room(program.kernel)
                 case Release():
@@ -362,7 +381,7 @@ class NativeRun:
                     pass
                 case Branch() | Return() | Exit():
                     pass
-                case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess() | Await():
                     pass
                 case _:
                     assert_never(effect)
@@ -377,28 +396,45 @@ class NativeRun:
     def _violation_of_operation(self, effect: Initiate, op: int, thread: int, value: int, why: int) -> Violation:
         """What an instruction broke that initiates an asynchronous operation; `value` is the address, or the number of bytes that
         are to be read."""
-        (size, align), (read, which) = extent_of(self.program.kernel.code[op]), divmod(why, 256)
+        (size, align), (count, which) = extent_of(self.program.kernel.code[op]), divmod(why, 256)
         slot = thread // self.extents.threads
         try:
             match which:
+                case context.DEMAND:
+                    return unmet(effect.rule)
                 case context.READ:
+                    assert size is not None
                     check_read(value, size)
                 case context.SOURCE:
-                    self.memory.ranged(effect.of, value, align, read, False, slot, thread)
+                    self.memory.ranged(effect.of, value, align, count, False, slot, thread)
                 case context.IN_FLIGHT:
-                    from ptxspec.machine.in_flight import too_many
-
-                    return too_many(effect.space)
+                    return no_room_in_flight(effect.space)
                 case context.OBJECT:
-                    self.memory.access(effect.among, value, OBJECT_BITS // 8, True, slot, thread)
+                    self._object(effect, value, thread)
                 case context.SOURCE_VARIABLE:
                     check_source(self.program, op, value, align)
+                case context.TARGET:
+                    changes = effect.change is not None
+                    self.memory.ranged(effect.space, value, align, count, True, slot, thread, changes=changes)
                 case _:
                     check_variable(self.program, op, value, align)
-                    self.memory.ranged(effect.space, value, align, size, True, slot, thread)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an operation that the memory allows")
+
+    def _unmet_of_object(self, effect: Update, rule: str, thread: int, address: int) -> Violation:
+        """What a step on an object broke, which has not changed that."""
+        slot = thread // self.extents.threads
+        array, at = self.memory.access(
+            effect.space, address, effect.bytes, True, slot, thread, effect.into, life=effect.life
+        )
+        return unmet_of_object(effect, rule, int.from_bytes(array[at : at + effect.bytes].tobytes(), "little"))
+
+    def _object(self, effect: Initiate | Follow, address: int, thread: int) -> None:
+        """Raise Violation if an operation may not complete on an object at an address."""
+        assert isinstance(effect.completion, ObjectCompletion)
+        life, slot = Life.LASTS if effect.completion.lives else None, thread // self.extents.threads
+        self.memory.access(effect.among, address, OBJECT_BITS // 8, True, slot, thread, life=life)
 
     def observe(self, tell: Callable[[np.ndarray], None]) -> None:
         """Let events be told to `tell`, in a launch that is observed."""
@@ -432,3 +468,10 @@ class NativeRun:
     def give(self, name: str, values: Sequence[int]) -> None:
         """Let the first elements of an array have these values."""
         self.arrays[name][: len(values)] = values
+
+
+def no_room_in_flight(space: str) -> Violation:
+    """That there is no room for another operation in flight, or for another object."""
+    from ptxspec.machine.in_flight import too_many  # a page that few kernels need
+
+    return too_many(space)

@@ -22,6 +22,7 @@ from ptxspec.terms.effects import (
     Access,
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -32,6 +33,7 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
@@ -183,6 +185,10 @@ class EffectEmitter:
                 assert self.operations is not None
                 self.operations.initiate(op, effect, env, index)
                 return []
+            case Follow():
+                assert self.operations is not None
+                self.operations.follow(effect, env, index)
+                return []
             case Advance():
                 assert self.operations is not None
                 self.operations.advance(effect, env)
@@ -192,13 +198,17 @@ class EffectEmitter:
                 self._update_alone(effect, self.accesses.access(op, lowering, index), env, index)
                 return self.operands.results(op, Lowering(self.text.emitter, env))
             case Load() | Update():
-                self._load(effect, self.accesses.access(op, lowering, index), env, index)
+                pointer = self.accesses.access(op, lowering, index)
+                self._load(effect, pointer, env, index)
                 lowering = Lowering(self.text.emitter, env)
                 self._keeps(effect, lowering, index)
                 for i, value in enumerate(effect.values if isinstance(effect, Update) else ()):
                     word = lowering.low(value, effect.type.width)
                     self.text.lines.append(_store(word, effect.type, i, index))
                     self._tell(EventKind.WRITE, effect, i, index, word)
+                if isinstance(effect, Update) and effect.life is not None:
+                    assert self.operations is not None
+                    self.operations.change_object(effect.life, pointer, index, lowering.low(effect.address, 64))
                 return self.operands.results(op, lowering)
             case Store():
                 type, pointer = effect.type, self.accesses.access(op, lowering, index)
@@ -212,7 +222,7 @@ class EffectEmitter:
                 raise AssertionError("what only orders accesses is written as what only computes")
             case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
                 raise AssertionError("what ends a block stands in its midst")
-            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess() | Await():
                 raise AssertionError("what ends a block stands in its midst")
             case _:
                 assert_never(effect)

@@ -12,7 +12,7 @@ from ptxspec.machine.memory import parts_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import LAUNCH, meaning, unchanging, variables_of
-from ptxspec.terms.effects import Pause
+from ptxspec.terms.effects import Await, Pause
 from ptxspec.terms.types import Type
 
 #: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
@@ -95,7 +95,10 @@ class Layout:
                     self.entered.add(to)
             last = None if block.finishes is not None else kernel.code[block.end - 1]
             if last is not None and (last.call is not None or isinstance(last.plan.meaning.effect, Pause)):
-                self.entered |= {to for to in (block.taken, *(way for _, way in block.ways)) if to is not None}
+                ways = [block.taken, *(way for _, way in block.ways)]
+                if isinstance(last.plan.meaning.effect, Await):  # who may go on without having what it waits for
+                    ways.append(block.next)
+                self.entered |= {to for to in ways if to is not None}
 
     def lines_of(self, block: Block) -> int:
         """About how many lines of LLVM a block becomes."""

@@ -6,7 +6,7 @@ import math
 import re
 
 from ptxspec.machine import hosts
-from ptxspec.machine.driver.codes import BROKEN, FAULT
+from ptxspec.machine.driver.codes import BROKEN, COMPLETION, FAULT
 from ptxspec.machine.events import NO_INSTRUCTION, EventKind
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.arguments import ArgumentEmitter
@@ -126,6 +126,7 @@ def turns_text(layout: Layout, call: str) -> str:
     """LLVM text of `turns(context, block, count, limit)`: a turn for each of the threads of `scratch`, until the steps reach the
     limit. `call` gives %r for %thread, which stands at block %begin and whose turn began when %steps were done."""
     last = "back" if "across" in call else "alone"
+    ready = "each" if layout.program.asynchronous is None else "landed"
     return f"""
 define i64 @turns(ptr noalias %context, i64 %block, i64 %count, i64 %limit) {{
 entry:
@@ -137,7 +138,7 @@ entry:
 {_each(layout)}
 {_SIDE_BY_SIDE}
 alone:
-  %begin = phi i64 [%block, %each], [%goes_on, %take]
+  %begin = phi i64 [%block, %{ready}], [%goes_on, %take]
 {call}
   br label %after
 after:
@@ -155,7 +156,13 @@ def _fields() -> str:
 def _each(layout: Layout) -> str:
     """The next thread, whose turn begins."""
     cell = hosts.pointer(layout.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
-    lands = "" if layout.program.asynchronous is None else "  call i64 @turn_begins(ptr %context)\n"
+    lands, broken = "", ""
+    if layout.program.asynchronous is not None:
+        lands = (
+            "  %broken = call i64 @turn_begins(ptr %context)\n  %lands = icmp eq i64 %broken, 0\n"
+            "  br i1 %lands, label %landed, label %completes, !prof !0\nlanded:\n"
+        )
+        broken = f"\ncompletes:\n  store i64 %steps, ptr %steps_at\n  ret i64 {COMPLETION}"
     return f"""each:
   %k = phi i64 [0, %entry], [%k1, %on]
   %steps = phi i64 [%begun, %entry], [%steps1, %on]
@@ -163,7 +170,7 @@ def _each(layout: Layout) -> str:
   %thread32 = load i32, ptr %thread_at
   %thread = zext i32 %thread32 to i64
 {lands}  store i64 0, ptr %turn
-  br i1 %narrow, label %side_by_side, label %alone"""
+  br i1 %narrow, label %side_by_side, label %alone{broken}"""
 
 
 #: threads that stand at a narrow loop: WIDE of them at a time go through it, then each one's outcome is taken

@@ -47,6 +47,7 @@ from ptxspec.machine.program import arrival_operands, constant_arrival
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
@@ -327,7 +328,7 @@ class WarpFunction:
             case IndexedBranch():
                 self._keep_registers()
                 self._choose(effect, op, acting)
-            case Call() | ImageAccess():
+            case Call() | ImageAccess() | Await():
                 raise AssertionError("a kernel that has these is executed thread by thread")
             case _:
                 assert_never(effect)

@@ -135,7 +135,7 @@ class RaceChecker:
         self.memory, self.unit, self.collector, self._pool = memory, unit, collector, pool
         kernel = program.kernel
         self.warps = contracts.warps.warps_of(extents.threads)
-        if len(kernel.code) > shadow.OPS or extents.ctas * self.warps > shadow.UNIT - 1:
+        if 2 * len(kernel.code) > shadow.OPS or extents.ctas * self.warps > shadow.UNIT - 1:
             raise ValueError(
                 f"a check for races is of at most {shadow.OPS:,} instructions, functions included, and {shadow.UNIT - 1:,} warps"
             )
@@ -165,7 +165,7 @@ class RaceChecker:
         by_clusters = threads if shadow.CLUSTER_WAIT in roles else 0
         by_pairs = warps * self.warps if roles & {shadow.COUNTED, shadow.COUNTED_ARRIVAL} else 0
         lengths = {
-            **dict.fromkeys(("low_of", "size_of", "cell_of"), len(self.program.kernel.code)),
+            **dict.fromkeys(("low_of", "size_of", "cell_of"), len(self.classes.reads)),
             "clocks": ctas, "cta_times": ctas, "warp_times": warps, "pair_times": by_pairs,
             "lane_times": by_lanes, "cluster_times": 2 * by_clusters, "passed": by_clusters, "arrived": by_clusters,
             "pairs": shadow.PAIRS, "raced": shadow.PAIRS, "suspected": shadow.MOST_SUSPECTS * shadow.WORDS_OF_SUSPECT,
@@ -243,6 +243,9 @@ class RaceChecker:
 
     def tell(self, rows: np.ndarray) -> None:
         """Events have happened: rows of `events.WORDS`."""
+        if self.classes.objects:
+            rows = rows.copy()
+            rows[rows[:, WORDS.index("operation")] < 0, shadow.INSTRUCTION] += self.classes.objects
         if rows.base is None or rows.base is not self._rows_of:
             self._lay(np.ascontiguousarray(rows))
         at, count, self._arrival = 0, len(rows), -1
@@ -466,7 +469,8 @@ class RaceChecker:
 
     def _where(self, thread: int, op: int) -> Where:
         """A thread of the grid, and its instruction."""
-        return where_is(self.checked, self.program.kernel.code[op], self.extents.where(thread, 0))
+        code = self.program.kernel.code
+        return where_is(self.checked, code[op % len(code)], self.extents.where(thread, 0))
 
 
 class SuspectedRace(NamedTuple):

@@ -17,6 +17,7 @@ from ptxspec.machine.racing import shadow
 from ptxspec.terms import effects
 from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace, kind_of_access
 from ptxspec.terms.orders import Order, Proxy, Scope
+from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
 from ptxspec.terms.relations import NEWEST_MODEL, MemoryModel
 
 #: no operation; and the read of one that writes, too, which is looked at when it does
@@ -50,7 +51,8 @@ class OperationClass(NamedTuple):
 
 class OperationClasses:
     """Those of a kernel. `reads[i]` and `writes[i]` are the classes of what the i-th instruction reads and writes, `fences[i]`
-    that of a fence."""
+    that of a fence. Where operations complete on objects, what the i-th instruction's operation does to its object has the number
+    `objects` + i."""
 
     def __init__(self, kernel: Kernel, threads: int):
         """`threads` are those of a CTA."""
@@ -58,8 +60,19 @@ class OperationClasses:
         count = len(kernel.code)
         self.reads, self.writes, self.fences = [NO_CLASS] * count, [NO_CLASS] * count, [NO_CLASS] * count
         self.roles = [_role(op.plan.meaning.effect, threads) for op in kernel.code]
+        self.objects = 0
         for i, op in enumerate(kernel.code):
             self._note(i, op)
+        completing = [_completes_on_object(op.plan.meaning.effect) for op in kernel.code]
+        if any(completing):
+            self.objects = count
+            for lists, none in ((self.reads, NO_CLASS), (self.writes, NO_CLASS), (self.fences, NO_CLASS)):
+                lists += [none] * count
+            self.roles += [shadow.NOTHING] * count
+            made = OperationClass(OperationKind.ATOMIC, Order.RELEASE, Scope.CLUSTER, Proxy.GENERIC, OBJECT_BITS // 8)
+            for i, completes in enumerate(completing, count):
+                if completes:
+                    self.reads[i], self.writes[i] = LATER, self._number(made)
         self.model = MemoryModel(NEWEST_MODEL)
         self._strong = self._table(contracts.scopes.morally_strong(self.model).holds_of)
         self._connected = self._table(contracts.races.needs_no_proxy_fence)
@@ -75,10 +88,10 @@ class OperationClasses:
                     self.writes[i] = number
                 self.reads[i] = {kinds.READ: number, kinds.WRITE: NO_CLASS}.get(kind, LATER)
             case effects.Initiate() as effect:
-                for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
-                    numbers[i] = self._number(
-                        OperationClass(kind, effect.order, effect.scope, effect.proxy, shadow.CELL)
-                    )
+                reads = OperationClass(kinds.READ, Order.WEAK, None, effect.proxy, shadow.CELL)
+                changes = OperationClass(kinds.REDUCTION, effect.order, effect.scope, effect.proxy, effect.element)
+                self.reads[i] = self._number(reads)
+                self.writes[i] = self._number(reads._replace(kind=kinds.WRITE) if effect.change is None else changes)
             case effects.ImageAccess() as effect:
                 for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
                     numbers[i] = self._number(OperationClass(kind, Order.WEAK, None, effect.proxy, shadow.CELL))
@@ -92,6 +105,8 @@ class OperationClasses:
                 | effects.Report()
                 | effects.Examine()
                 | effects.Advance()
+                | effects.Follow()
+                | effects.Await()
                 | None
             ):
                 pass
@@ -222,6 +237,11 @@ class OperationClasses:
         """Whether a proxy fence orders accesses of a class with generic ones, in either direction, in its CTA."""
         page, by, at = contracts.causality, self.all[kind].operation(), self.all[fence].operation()
         return page.leads_out(by, at) or page.leads_in(at, by)
+
+
+def _completes_on_object(effect: effects.Effect | None) -> bool:
+    """Whether an instruction initiates an operation that completes on an object in memory."""
+    return isinstance(effect, effects.Initiate | effects.Follow) and isinstance(effect.completion, ObjectCompletion)
 
 
 def _role(effect: effects.Effect | None, threads: int) -> int:

@@ -220,6 +220,8 @@ class ThreadWalk(KernelExecution):
 
     def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
+            case effects.Load(life=effects.Life()) | effects.Update(life=effects.Life()):
+                raise self._unsupported(op)
             case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env)
             case effects.Fence() if effect.proxies:
@@ -326,6 +328,7 @@ class ThreadWalk(KernelExecution):
                 | effects.Stop()
                 | effects.Collective()
                 | effects.ImageAccess()
+                | effects.Await()
                 | None
             ):
                 raise self._unsupported(op)

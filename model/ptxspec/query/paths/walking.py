@@ -241,6 +241,8 @@ class Walk(KernelExecution):
 
     def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
+            case effects.Load(life=effects.Life()) | effects.Update(life=effects.Life()):
+                raise self.unsupported(op, effect)
             case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env, done, lane)
             case effects.Fence() | effects.GridDependency():
@@ -325,7 +327,13 @@ class Walk(KernelExecution):
                     self.fault(reached)
             case effects.Call():
                 self.calling.enter(op, index, block, number, goes)
-            case effects.Arrive() | effects.ClusterArrive() | effects.ClusterWait() | effects.ImageAccess():
+            case (
+                effects.Arrive()
+                | effects.ClusterArrive()
+                | effects.ClusterWait()
+                | effects.ImageAccess()
+                | effects.Await()
+            ):
                 raise self.unsupported(op, effect)
             case None:
                 raise AssertionError(op)
