@@ -18,6 +18,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.effects import (
     Advance,
     Arrive,
+    Await,
     Branch,
     Call,
     Check,
@@ -28,11 +29,13 @@ from ptxspec.terms.effects import (
     Examine,
     Exit,
     Fence,
+    Follow,
     GridDependency,
     ImageAccess,
     IndexedBranch,
     Initialize,
     Initiate,
+    Life,
     Load,
     Release,
     Report,
@@ -67,6 +70,8 @@ def shows(form: Form) -> bool:
     match effect:
         case Branch() | IndexedBranch() | Call() | Return() | Exit():
             return True
+        case Load(life=Life()) | Update(life=Life()) | Follow() | Await():
+            return False
         case None | Fence() | GridDependency() | Arrive() | Wait() | ClusterArrive() | ClusterWait():
             return not form.definition.results
         case Collective():  # a barrier of a warp is one without a result

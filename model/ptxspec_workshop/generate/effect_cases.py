@@ -31,6 +31,7 @@ from ptxspec_workshop.generate import (
     copy_kernels,
     matrix_cases,
     memory_kernels,
+    object_cases,
     warp_cases,
 )
 from ptxspec_workshop.generate.cases import Launch, blank_rows, key, plain_module, unlike
@@ -50,6 +51,7 @@ def kind(form: Form) -> str | None:
         or matrix_cases.asks(form)
         or asks_images(form)
         or cluster_cases.asks(form)
+        or object_cases.asks(form)
     ):
         return None
     if memory_kernels.moves(form):

@@ -3,8 +3,8 @@
 Each form runs alone in a kernel, assembled by ptxas at -O0 and at -O3. The answers are compared with the definitions under a
 profile and written to FOLDER, with a summary beside them. Only the CUDA driver and ptxas are needed. With opcodes, of the forms
 that are functions of their operands only these are asked; the folder's other answers are kept, if the same device, driver and
-assembler gave them. With `--aimed` only the products of matrices are asked whose factors are aimed at limits, and with `--later`
-only the functions of their operands that an H200 was not asked about.
+assembler gave them. With `--aimed` only the products of matrices are asked whose factors are aimed at limits, with `--later`
+only the functions of their operands that an H200 was not asked about, and with `--objects` only what is about objects in memory.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ptxspec_workshop.record.families import (
     FUNCTIONS,
     LATER_FUNCTIONS,
     MATRICES,
+    OBJECTS,
     WARPS,
 )
 from ptxspec_workshop.record.recorder import answers_of_gpu, record
@@ -38,6 +39,7 @@ _MUST_AGREE = ("device", "driver", "ptxas", "seed", "profile")
 #: what is recorded alone, by the option that asks for it
 _ALONE = {
     "--aimed": ("aimed products of matrices", AIMED_MATRICES),
+    "--objects": ("objects in memory and bulk copies", OBJECTS),
     "--later": ("functions that no H200 was asked about", LATER_FUNCTIONS),
 }
 

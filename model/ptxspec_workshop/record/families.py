@@ -3,7 +3,7 @@ what meets in a warp or at a barrier, products of matrices, effects, and cluster
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,10 @@ import numpy as np
 
 from ptxspec.base.options import Engine
 from ptxspec.evidence.kernels import operand_rows, signatures
-from ptxspec.evidence.kernels.instruction_kernels import (
-    comes_later,
-)
+from ptxspec.evidence.kernels.instruction_kernels import comes_later
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
-from ptxspec_workshop.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
-from ptxspec_workshop.compare.kernel_runs import CachedMachine
+from ptxspec_workshop.compare.expectations import Expectation, of_functions
 from ptxspec_workshop.compare.open_rows import open_rows
 from ptxspec_workshop.generate import (
     aimed_matrix_cases,
@@ -27,79 +24,14 @@ from ptxspec_workshop.generate import (
     function_cases,
     matrix_cases,
     matrix_moves,
+    object_cases,
     tile_cases,
     warp_cases,
 )
 from ptxspec_workshop.generate.cases import Case, key
 from ptxspec_workshop.record import stored_answers
+from ptxspec_workshop.record.kernel_family import Expecting, KernelFamily
 from ptxspec_workshop.record.stored_answers import H100, H200, Answers
-
-Expecting = Callable[[Sequence[Any]], list[Expectation]]
-
-
-class KernelFamily:
-    """Forms that are asked about with kernels of one shape."""
-
-    #: where the answers lie below the folder of a GPU
-    place = ""
-    seed: str
-    #: the engine under which our machine answers
-    engine: Engine = "exact"
-
-    def asks(self, form: Form) -> bool:
-        """Whether the form is one of the family."""
-        raise NotImplementedError
-
-    def names(self, form: Form) -> list[str]:
-        """The names of a form's answers: if all are there, it was asked about."""
-        raise NotImplementedError
-
-    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
-        """The cases of some forms."""
-        raise NotImplementedError
-
-    def every(self) -> Sequence[Case]:
-        """All cases."""
-        return self.cases(forms())
-
-    def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
-        """A function from cases to what is expected of them."""
-        machine = CachedMachine(profile, engine or self.engine)
-        return lambda cases: of_kernels(machine, cases)
-
-    def remarks(
-        self, case: Any, want: Expectation, got: Mapping[str, np.ndarray], differing: np.ndarray
-    ) -> dict[str, Any]:
-        """What else is kept of a case some of whose rows differ."""
-        return {}
-
-    def folder(self, folder: Path = H200) -> Path:
-        """Where the answers lie."""
-        return folder / self.place
-
-    def read(self, folder: Path = H200) -> Answers | None:
-        """The answers of a GPU's folder, or None if there are none. Raises ValueError if they are not what was recorded."""
-        return stored_answers.read(self.folder(folder))
-
-    def write(
-        self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
-    ) -> None:
-        """Keep answers in a GPU's folder."""
-        shared_facts = {k: v for k, v in facts.items() if k != "rows"}
-        stored_answers.write(self.folder(folder), {**shared_facts, "seed": self.seed}, values, differing)
-
-    def compare(
-        self, compared: Iterable[Form | Case], answers: Answers, engine: Engine | None = None
-    ) -> tuple[int, list[Difference]]:
-        """(rows compared, rows that differ) over those of the forms, or of the cases, that were answered, under the answers'
-        profile. Rows that hang on a freedom are compared too."""
-        compared = list(compared)
-        cases = [c for c in compared if not isinstance(c, Form)] + list(
-            self.cases(f for f in compared if isinstance(f, Form))
-        )
-        chosen = [c for c in cases if c.name in answers.values]
-        expected = self.expectations(answers.facts["profile"], engine)(chosen) if chosen else []
-        return differences(chosen, expected, answers.values)
 
 
 class FunctionFamily(KernelFamily):
@@ -278,6 +210,29 @@ class ClusterFamily(KernelFamily):
         return [*super().every(), *cluster_cases.registers()]
 
 
+class ObjectFamily(KernelFamily):
+    """Forms about objects in memory, and about operations that complete on them, of which an H100 was asked."""
+
+    place = "objects"
+    seed = object_cases.SEED
+
+    def asks(self, form: Form) -> bool:
+        return object_cases.asks(form) and not comes_later(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [str(form)]
+
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return object_cases.cases(form for form in candidates if not comes_later(form))
+
+    def every(self) -> Sequence[Case]:
+        """Those of the forms, and more."""
+        return [*super().every(), *object_cases.more(form for form in forms() if not comes_later(form))]
+
+    def read(self, folder: Path = H100) -> Answers | None:
+        return super().read(folder)
+
+
 FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = (
     FunctionFamily(),
     WarpFamily(),
@@ -287,6 +242,7 @@ FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = (
 )
 AIMED_MATRICES = AimedMatrixFamily()
 LATER_FUNCTIONS = LaterFunctionFamily()
+OBJECTS = ObjectFamily()
 #: by what the ledger calls them
 FAMILIES: dict[str, KernelFamily] = {
     "vectors": FUNCTIONS,
@@ -295,4 +251,5 @@ FAMILIES: dict[str, KernelFamily] = {
     "matrices": MATRICES,
     "effects": EFFECTS,
     "clusters": CLUSTERS,
+    "objects": OBJECTS,
 }

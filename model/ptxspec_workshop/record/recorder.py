@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxspec_workshop.compare.expectations import Expectation, difference
 from ptxspec_workshop.generate.cases import Case, KernelQuestion, chunks, module_of, named
-from ptxspec_workshop.record.families import KernelFamily
+from ptxspec_workshop.record.kernel_family import KernelFamily
 from ptxspec_workshop.record.machine_code import assembled_modules
 
 #: of how many rows of a case that differ the values are printed
