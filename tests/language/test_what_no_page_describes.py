@@ -115,14 +115,14 @@ def test_a_page_tells_of_the_further_forms_of_its_opcode() -> None:
     [
         ("9.5", "sm_90a", "wgmma.wait_group.sync.alinged 0;", "wgmma.wait_group has no .alinged; did you mean .aligned"),
         ("9.5", "sm_90", "cp.asinc.bulk.commit_group;", "there is no cp.asinc.bulk.commit_group; did you mean .async for .asinc?"),
-        ("6.5", "sm_75", "mbarrier.inval.shared.b64 [%r0];", "mbarrier.inval.shared.b64 needs PTX ISA 7.0; the module says 6.5"),
-        ("7.0", "sm_75", "mbarrier.inval.shared.b64 [%r0];", "mbarrier.inval.shared.b64 needs target sm_80; the module says sm_75"),
+        ("8.0", "sm_80", "multimem.st.weak.global.u32 [%rd0], %r0;", "multimem.st.weak.global.u32 needs PTX ISA 8.1; the module says 8.0"),
+        ("8.1", "sm_80", "multimem.st.weak.global.u32 [%rd0], %r0;", "multimem.st.weak.global.u32 needs target sm_90; the module says sm_80"),
         ("9.5", "sm_90", "wgma.fence.sync.aligned;", "wgma is no instruction of PTX; did you mean wgmma?"),
         ("9.5", "sm_100a", "cvt.rn.satfinite.e2m1x2.f23 %c0, %f0, %f1;", "there is no cvt.rn.satfinite.e2m1x2.f23"),
         ("8.5", "sm_90", "st.bulk.weak.shared::cta [%rd0], %rd1, 0;", "needs PTX ISA 8.6"),
         ("9.5", "sm_90", "st.bulk.weak.shared::cta [%rd0], %rd1, 0;", "needs target sm_100"),
-        ("9.5", "sm_90", "mbarrier.inval.shared.b64 [%unheard];", "%unheard is not declared"),
-        ("9.5", "sm_90", "@%unheard cp.async.bulk.commit_group;", "the guard %unheard is not declared"),
+        ("9.5", "sm_90", "multimem.st.weak.global.u32 [%unheard], %r0;", "%unheard is not declared"),
+        ("9.5", "sm_90", "@%unheard multimem.st.weak.global.u32 [%rd0], %r0;", "the guard %unheard is not declared"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, message: str) -> None:
@@ -130,12 +130,12 @@ def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, messag
     assert message in found[0].message
 
 
-CALLED = """.version 8.0
+CALLED = """.version 8.1
 .target sm_90
 .address_size 64
-.func inner() { cp.async.bulk.commit_group; ret; }
+.func inner() { multimem.st.weak.global.u32 [0], 1; ret; }
 .func middle() { call inner; ret; }
-.func spare() { cp.async.bulk.commit_group; mbarrier.inval.shared.b64 [0]; ret; }
+.func spare() { multimem.st.weak.global.u32 [0], 1; multimem.red.relaxed.sys.global.add.u32 [0], 1; ret; }
 .global .u64 pointer[1] = { spare };
 .visible .entry direct() { call middle; ret; }
 .visible .entry indirect() {
@@ -161,7 +161,7 @@ def test_gaps_of_called_functions_count() -> None:
 
 def test_gaps_of_linked_modules_are_shown_in_their_own_text() -> None:
     library = CALLED.replace(".func inner", ".visible .func inner").replace(".visible .entry without() { ret; }\n", "")
-    main = ".version 8.0 .target sm_90 .address_size 64\n.extern .func inner();\n.visible .entry k() { call inner; ret; }\n"
+    main = ".version 8.1 .target sm_90 .address_size 64\n.extern .func inner();\n.visible .entry k() { call inner; ret; }\n"
     loaded = ptxspec.link([main, library], ["main.ptx", "library.ptx"])
     with pytest.raises(ptxspec.GapError) as caught:
         loaded.launch("k")
@@ -184,8 +184,8 @@ def test_the_checker_counts_them_as_instructions() -> None:
 
 
 def test_a_question_about_one_says_so() -> None:
-    with pytest.raises(ptxspec.PtxError, match=r"cp\.async\.bulk\.commit_group is PTX"):
-        ptxspec.evaluate("cp.async.bulk.commit_group;")
+    with pytest.raises(ptxspec.PtxError, match=r"multimem\.st is PTX"):
+        ptxspec.evaluate("multimem.st.weak.global.u32 [0], 1;")
     with pytest.raises(ptxspec.PtxError, match=r"is PTX .*no page describes it"):
         ptxspec.prove("set.lt.u8x4 d, a, b;", "set.lt.u8x4 d, b, a;")
 

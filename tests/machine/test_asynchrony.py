@@ -21,6 +21,7 @@ from ptxspec.machine.in_flight import ExactOperations
 from ptxspec.machine.native import asynchrony as native
 from ptxspec.machine.registers_in_flight import RegisterRow
 from ptxspec.terms import effects
+from ptxspec.terms.profiles import Profile
 from ptxspec.terms.steps import Step
 
 BOTH = ".param .u64 out, .param .u64 source"
@@ -537,7 +538,7 @@ class Watched:
         from types import SimpleNamespace
 
         module = ptxspec.load(copying(COPY + "cp.async.commit_group; cp.async.wait_all;"))
-        (used,) = {operations.asynchronous_use(kernel) for kernel in module.checked.kernels.values()}
+        (used,) = {operations.asynchronous_use(kernel, Profile("hopper")) for kernel in module.checked.kernels.values()}
         assert used is not None
         self.effect = next(
             e for op in module.checked.kernels["k"].code
@@ -953,7 +954,7 @@ def test_pieces_that_land_elsewhere_are_noticed(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
     kernel_of_copies = ptxspec.load(TWO).checked.kernels["k"]
-    used = operations.asynchronous_use(kernel_of_copies)
+    used = operations.asynchronous_use(kernel_of_copies, Profile("hopper"))
     assert used is not None
     declared = operations.OperationsMachine.__annotations__
     assert {name for name, kind in declared.items() if kind == "Column"} == set(used.lengths(1))
@@ -962,7 +963,10 @@ def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
         name for name, own in vars(operations.OperationsMachine).items() if inspect.isfunction(own) and name[0] != "_"
     }
     advances = {f"advance{i}" for i in range(len(used.advances))}
-    supplied = {"copy_bytes", "clear_bytes", "read_object", "write_object", "tell_operation", "tell_bytes"}
+    supplied = {
+        "copy_bytes", "clear_bytes", "read_object", "write_object", "read_element", "write_element", "write_carried",
+        "tell_operation", "tell_bytes",
+    }  # fmt: skip
     assert steps - supplied == set(used.steps()) - advances
     for name in steps & set(used.steps()):
         step, _ = used.steps()[name]
@@ -976,7 +980,7 @@ def test_the_page_says_how_large_copies_are() -> None:
     page = finder.load("ptxspec.spec.instructions.movement.cp_async")
     assert all(size % page.TOGETHER == 0 for size in page.SIZES)
     for form in ptxspec.forms("cp"):
-        if "a" in form.definition.sources:
+        if "cop" in form.modifiers:
             sizes = form.definition.constants("size", form.modifiers)
             assert sizes == (page.SIZES if form.modifiers["cop"] == "ca" else (16,))
 

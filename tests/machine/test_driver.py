@@ -9,7 +9,7 @@ import pytest
 from ptxspec.machine import driver
 from ptxspec.machine.driver import inventory, protocol
 
-SUPPLIED = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
+SUPPLIED = {"threads_run": 3, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
 
 
 def _methods():

@@ -73,6 +73,21 @@ COPIES = kernel(
     "cp.async.commit_group; cp.async.ca.shared.global [%r4+4], [%rd1], 4, 3; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r5, [%r4];"
     "cp.async.wait_all; ld.shared.u32 %r6, [%r4+4]; add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r1; st.global.u32 [%rd1], %r5;"
 )
+#: an object that threads wait for, at first in vain, on which a bulk copy and a carried store complete; and a reduction
+OBJECTS = kernel("""
+  .shared .align 16 .u32 s[8]; .shared .align 8 .b64 o; setp.ne.u32 %p1, %r1, 0;
+  @!%p1 mbarrier.init.shared.b64 [o], 1; bar.sync 0; mov.u32 %r5, 0;
+VAIN: mbarrier.test_wait.parity.shared.b64 %p2, [o], 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 3; @%p2 bra VAIN;
+  bar.sync 0; @%p1 bra LOOK;
+  mbarrier.arrive.expect_tx.shared.b64 _, [o], 20;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd0], 16, [o];
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [s+16], %r3, [o];
+LOOK: mbarrier.test_wait.parity.shared.b64 %p2, [o], 0; @!%p2 bra LOOK;
+  ld.shared.u32 %r5, [s]; ld.shared.u32 %r6, [s+16]; add.u32 %r5, %r5, %r6; st.global.u32 [%rd1+16], %r5; bar.sync 0; @%p1 bra DONE;
+  fence.proxy.async; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd0+240], [s+16], 16;
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; mbarrier.inval.shared.b64 [o];
+DONE:
+""")
 IMAGE = f"""{HEADER}.visible .entry k(.param .u64 out, .param .surfref s) {{ .reg .u64 o; .reg .u32 r; .reg .u32 x;
   ld.param.u64 o, [out]; mov.u32 x, %tid.x; shl.b32 x, x, 2; sust.b.1d.b32.trap [s, {{x}}], {{x}};
   add.u32 x, x, 16; suld.b.1d.b32.trap {{r}}, [s, {{x}}]; st.global.u32 [o], r; ret; }}"""
@@ -108,6 +123,7 @@ def launch(source: str, copies: str = "early") -> list[int]:
     module = ptxspec.load(source)
     how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
     how = {"block": 32} if source is MATRICES else how
+    how = {"grid": 4, "block": 4, "cluster": 2} if source is OBJECTS else how
     how |= {"schedule": "random:5"} if source is CHOSEN else {}
     more: list[Any] = []
     if source is BANKS:
@@ -136,6 +152,7 @@ SOURCES = {
     "heap": ALLOCATED,
     "matrices": MATRICES,
     "copies": COPIES,
+    "objects": OBJECTS,
     "a schedule": CHOSEN,
     "counts": COUNTED,
 }
@@ -255,6 +272,9 @@ TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys((*host
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(
     OF_OPERATIONS, COPIES
 )
+#: where threads wait for objects, and what there is of an operation that does more than copy
+TOUCHES |= dict.fromkeys(("awaiting", "beyond", "vigils"), OBJECTS)
+TOUCHES |= dict.fromkeys((name for name in OF_OPERATIONS if name.startswith("operation_")), OBJECTS)
 #: the arrays that no kernel of PTX touches: those of completion mechanisms beside the first (see test_pages_of_ones_own.py), and that
 #: of registers in flight (see test_registers_in_flight.py)
 OF_OTHER_PAGES = ("completion1", "completion2", "completion3", hosts.REGISTERS)

@@ -185,7 +185,7 @@ def refusals() -> list[str]:
     except ptxspec.Unsupported as error:
         said.append(str(error))
     try:
-        ptxspec.load(".version 8.0 .target sm_90 .entry k() { cp.async.bulk.commit_group; ret; }").launch("k")
+        ptxspec.load(".version 8.1 .target sm_90 .entry k() { multimem.st.weak.global.u32 [0], 1; ret; }").launch("k")
     except ptxspec.GapError as error:
         said.append(error.diagnostics[0].message)
     try:

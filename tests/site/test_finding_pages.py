@@ -46,7 +46,7 @@ def searches() -> dict[str, str]:
     """The searches, each with the page it must find first. Names of CUDA C++ are among them where pages tell some."""
     groups: dict[str, dict[str, str]] = tomllib.loads((ROOT / "tests/site/searches.toml").read_text())
     found = {query: page for group in groups.values() for query, page in group.items()}
-    assert len(found) == 69 and all((ROOT / f"{page}.md").is_file() for page in found.values())
+    assert len(found) == 70 and all((ROOT / f"{page}.md").is_file() for page in found.values())
     if not cuda_names.names():
         for query in (*groups["cuda"], "atmoicAdd"):
             del found[query]
@@ -193,7 +193,7 @@ def test_every_thing_has_a_place_of_its_own() -> None:
         assert own and set(own.values()) == {1} and all(anchor for _, anchor in own), kind
     # a word that no page names has none; every other one has
     unnamed = {t.name for t in known if t.kind in ("dir", "type", "space") and not t.anchor}
-    assert unnamed <= {".u128", ".s128", ".u2", ".s2", ".u4", ".s4", ".branchtargets", ".v2"}
+    assert unnamed <= {".u128", ".s128", ".u2", ".s2", ".u4", ".s4", ".u3", ".u20", ".s21", ".branchtargets", ".v2"}
 
 
 def test_forms_have_names_and_anchors() -> None:
@@ -206,7 +206,7 @@ def test_what_no_page_describes_is_found_and_is_in_the_index() -> None:
     """By the family, and by the opcode where none of it is described."""
     found = {thing.name: thing for thing in things.things() if thing.kind == "gap"}
     assert {gap.name for gap in gaps.families()} <= found.keys()
-    assert {"wgmma", "mbarrier", "tcgen05"} <= found.keys() and not {"cp", "st", "red"} & found.keys()
+    assert {"wgmma", "multimem", "tcgen05"} <= found.keys() and not {"cp", "st", "red", "mbarrier"} & found.keys()
     assert "PTX 8.0, sm_90a" in found["wgmma.mma_async"].about and found["wgmma"].docname == "spec/gaps"
     (group,) = [g for g in general_index.groups(["spec/gaps"], lambda d: f"{d}.html") if g["kind"] == "gap"]
     assert len(group["rows"]) == len(found)

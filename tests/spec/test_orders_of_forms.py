@@ -43,6 +43,15 @@ ACCESSES: dict[str, tuple[Order, Scope | None]] = {
     "atom.release.sys.global.add.v2.f32": (RELEASE, Scope.SYS),
     "red.release.cluster.global.add.v2.f32": (RELEASE, Scope.CLUSTER),
     "discard.global.L2": (Order.WEAK, None),
+    "mbarrier.init.shared.b64": (Order.WEAK, None),
+    "mbarrier.arrive.shared.b64": (RELEASE, Scope.CTA),
+    "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64": (RELAXED, Scope.CLUSTER),
+    "mbarrier.arrive_drop.release.cluster.shared::cta.b64": (RELEASE, Scope.CLUSTER),
+    "mbarrier.expect_tx.shared.b64": (RELAXED, Scope.CTA),
+    "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64": (RELAXED, Scope.CLUSTER),
+    "mbarrier.test_wait.shared.b64": (ACQUIRE, Scope.CTA),
+    "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64": (ACQUIRE, Scope.CLUSTER),
+    "mbarrier.try_wait.relaxed.cta.shared.b64": (RELAXED, Scope.CTA),
 }
 for word, scope in SCOPES.items():
     ACCESSES |= {f"ld.{o.value}.{word}.global.u32": (o, scope) for o in (RELAXED, ACQUIRE)}
@@ -94,6 +103,11 @@ PROXIES = {
     "st.global.u32": GENERIC,
     "atom.global.add.u32": GENERIC,
     "cp.async.ca.shared.global": GENERIC,
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": ASYNC,
+    "cp.async.bulk.global.shared::cta.bulk_group": ASYNC,
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32": ASYNC,
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32": GENERIC,
+    "mbarrier.arrive.shared.b64": GENERIC,
     "tex.2d.v4.f32.f32": Proxy.TEXTURE,
     "tld4.r.2d.v4.f32.f32": Proxy.TEXTURE,
     "suld.b.2d.v2.b32.trap": Proxy.SURFACE,
@@ -147,6 +161,9 @@ def test_every_access_has_an_order_that_its_modifiers_say() -> None:
     for opcode, default in said.items():
         for form in ptxspec.forms(opcode):
             effect, modifiers = meaning(form), form.mnemonic.split(".")[1:]
+            if isinstance(effect, Initiate):  # what it begins accesses memory later, and its completion says when
+                assert modifiers[0] == "async"
+                continue
             assert isinstance(effect, Load | Store | Update)
             stated = [words[m] for m in modifiers if m in words]
             order = Order.MMIO if Order.MMIO in stated else stated[0] if stated else default
