@@ -2,8 +2,8 @@
 that computes the results. What the one leaves for the next lies in registers that no identifier names.
 
 A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
-once the warp has met. What is stored and the results may depend on what was loaded, and on the thread's own lane. A fence may come
-last. Or they are checks of what the lanes gave, and all results are known before.
+once the warp has met. What is stored, and the results, may depend on what was loaded and on the thread's own lane. A fence may
+come last. Or they are checks of what the lanes gave, and all results are known before.
 """
 
 from __future__ import annotations
