@@ -41,9 +41,7 @@ def test_an_array_has_an_address_in_the_launch(engine: str) -> None:
     array = np.zeros((4, 6, 64), np.float16)
     data = given(ptxspec.TensorMap(array, box=(64, 3, 2), swizzle="128B", element_strides=(1, 2, 1)), engine)
     address = int.from_bytes(data[:8], "little")
-    of = ptxspec.TensorMap(
-        address, (64, 3, 2), (128, 768), (1, 2, 1), dims=(64, 6, 4), type="f16", swizzle="128B"
-    )
+    of = ptxspec.TensorMap(address, (64, 3, 2), (128, 768), (1, 2, 1), dims=(64, 6, 4), type="f16", swizzle="128B")
     assert data == of.encode() and address
     assert array.view(np.uint16)[0, 0, 0] == 1 and not array.view(np.uint16).ravel()[1:].any()
 
@@ -160,9 +158,9 @@ def test_what_no_map_is_made_of(make: Any, error: type[Exception], message: str)
 def test_types_of_other_arrays() -> None:
     assert ptxspec.TensorMap(np.zeros((2, 16), np.int8), (16, 1), type="u8").box_bytes == 16
     of = ptxspec.TensorMap(np.zeros((2, 16), np.uint16), (16, 2), type="bf16", fill="nan", l2="128B")
-    assert of.encode(4096) == ptxspec.TensorMap(
-        4096, (16, 2), type="bf16", dims=(16, 2), fill="nan", l2="128B"
-    ).encode()
+    assert (
+        of.encode(4096) == ptxspec.TensorMap(4096, (16, 2), type="bf16", dims=(16, 2), fill="nan", l2="128B").encode()
+    )
 
 
 def test_maps_of_pixels() -> None:
@@ -266,9 +264,13 @@ def test_bits_that_a_field_has(engine: str, line: str, changes: dict[int, int]) 
 
 def test_a_type_that_is_not_rounded_leaves_the_bit(engine: str) -> None:
     before = ptxspec.TensorMap(1 << 40, (16, 8), (256,), dims=(64, 32), type="tf32").encode()
-    to_single = changed(".global", [0] * len(STEPS), before, engine, "tensormap.replace.tile.elemtype.global.b1024.b32 [map], 7;")
+    to_single = changed(
+        ".global", [0] * len(STEPS), before, engine, "tensormap.replace.tile.elemtype.global.b1024.b32 [map], 7;"
+    )
     assert to_single == before
-    to_words = changed(".global", [0] * len(STEPS), before, engine, "tensormap.replace.tile.elemtype.global.b1024.b32 [map], 2;")
+    to_words = changed(
+        ".global", [0] * len(STEPS), before, engine, "tensormap.replace.tile.elemtype.global.b1024.b32 [map], 2;"
+    )
     with pytest.raises(ValueError, match="elements are of type"):
         ptxspec.TensorMap.decode(to_words)
 
@@ -276,7 +278,13 @@ def test_a_type_that_is_not_rounded_leaves_the_bit(engine: str) -> None:
 def test_a_swizzle_clears_a_bit_of_later_targets(engine: str) -> None:
     before = bytearray(ptxspec.TensorMap(1 << 40, (16, 8), (256,), dims=(64, 32), type="f16").encode())
     before[10] |= 0x40
-    data = changed(".global", [0] * len(STEPS), bytes(before), engine, "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [map], 0;")
+    data = changed(
+        ".global",
+        [0] * len(STEPS),
+        bytes(before),
+        engine,
+        "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [map], 0;",
+    )
     assert data[10] == before[10] ^ 0x40
 
 
@@ -284,7 +292,9 @@ def test_a_swizzle_clears_a_bit_of_later_targets(engine: str) -> None:
 def test_a_map_lies_at_multiples_of_64(engine: str, space: str) -> None:
     at = SPACES[space]
     with pytest.raises(ptxspec.LaunchError) as error:
-        changed(space, [0] * len(STEPS), bytes(128), engine, f"tensormap.replace.tile.rank{space}.b1024.b32 [{at}+16], 1;")
+        changed(
+            space, [0] * len(STEPS), bytes(128), engine, f"tensormap.replace.tile.rank{space}.b1024.b32 [{at}+16], 1;"
+        )
     assert error.value.rule == "misaligned description"
 
 
@@ -344,7 +354,10 @@ def test_a_map_is_copied_by_a_whole_warp(engine: str, block: int, last: int) -> 
 
 # what ptxas takes -----------------------------------------------------------------------------------------------------------
 
-REPLACE, FENCE = "tensormap.replace.tile.", "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"
+REPLACE, FENCE = (
+    "tensormap.replace.tile.",
+    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned",
+)
 #: mutants and spellings, and whether both take them
 WRITTEN = {
     f"{REPLACE}global_address.shared.b1024.b64 [sm], v;": False,
@@ -434,5 +447,7 @@ def test_where_they_are_available(target: str, version: str, replaces: bool, cop
 
 
 def test_a_field_of_later_targets_is_a_gap() -> None:
-    (gap,) = check(written(f"{REPLACE}swizzle_atomicity.global.b1024.b32 [gm], 1;", "sm_100a"), "text.ptx").kernels["k"].gaps
+    (gap,) = (
+        check(written(f"{REPLACE}swizzle_atomicity.global.b1024.b32 [gm], 1;", "sm_100a"), "text.ptx").kernels["k"].gaps
+    )
     assert "a field of tensor maps" in gap.missing.message

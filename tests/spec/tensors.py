@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-SIZES = {"u8": 1, "u16": 2, "u32": 4, "s32": 4, "u64": 8, "s64": 8, "f16": 2, "f32": 4, "f32.ftz": 4, "f64": 8, "bf16": 2}
+SIZES = {
+    "u8": 1,
+    "u16": 2,
+    "u32": 4,
+    "s32": 4,
+    "u64": 8,
+    "s64": 8,
+    "f16": 2,
+    "f32": 4,
+    "f32.ftz": 4,
+    "f64": 8,
+    "bf16": 2,
+}
 SIZES |= {"tf32": 4, "tf32.ftz": 4}
 SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
 
@@ -63,7 +75,9 @@ def _pixels(b: Box) -> np.ndarray:
     spatial = range(first, first + b.rank - 2)
     here, rows = list(b.at), []
     halo = b.offsets[0] if "::w" in b.mode else 0
-    offsets = {"im2col": b.offsets, "im2col_no_offs": [0, 0, 0]}.get(b.mode, [b.offsets[1] if "::w" in b.mode else 0, 0, 0])
+    offsets = {"im2col": b.offsets, "im2col_no_offs": [0, 0, 0]}.get(
+        b.mode, [b.offsets[1] if "::w" in b.mode else 0, 0, 0]
+    )
     walked = list(spatial)[:1] if "::w" in b.mode else list(spatial)
     count = 128 + halo if b.mode.endswith("128") else b.pixels + halo
     for _ in range(count):
@@ -126,7 +140,9 @@ def some_box(seed: int, mode: str) -> Box:
     row = least * one(1, max(1, span // (least * size)))
     dims = [one(1, 40), *(one(1, 9) for _ in range(rank - 1))]
     strides = [32 * one(0, 60) for _ in range(rank - 1)]
-    b = Box(type, 32 * one(0, 1 << 40), dims, strides, [one(1, 3) if one(0, 1) else 1 for _ in range(rank)], slice, swizzle)
+    b = Box(
+        type, 32 * one(0, 1 << 40), dims, strides, [one(1, 3) if one(0, 1) else 1 for _ in range(rank)], slice, swizzle
+    )
     b.mode, b.to = mode, 128 * one(0, 40)
     b.at = [one(-4, 10) for _ in range(5 if mode == "tile::gather4" else rank)]
     if not slice:

@@ -53,9 +53,7 @@ def words(record: Any) -> list[int]:
 
 def found(chunks: list[tuple[int, int, int]]) -> dict[int, int | None]:
     """What chunks say of the bytes of shared memory."""
-    return {
-        place + k: address + k if k < inside else None for address, inside, place in chunks for k in range(16)
-    }
+    return {place + k: address + k if k < inside else None for address, inside, place in chunks for k in range(16)}
 
 
 @cache
@@ -77,9 +75,7 @@ def test_boxes_lie_where_numpy_says(mode: str) -> None:
         b = some_box(seed, mode)
         expected = bytes_of(b)
         chunks = exactly(b)
-        assert found(chunks) == {
-            place: None if at is None else at & (1 << 64) - 1 for place, at in expected.items()
-        }, b
+        assert found(chunks) == {place: None if at is None else at & (1 << 64) - 1 for place, at in expected.items()}, b
         assert len(expected) == moved(b) == int(boxes.box_bytes(kind_of(b), described(b), placed(b)))
         outside += None in expected.values() and any(at is not None for at in expected.values())
     assert outside > 5, "boxes that are half outside are the point"
@@ -90,9 +86,7 @@ def meaning(kind: Any) -> Meaning:
     step = boxes.chunks(kind)
     types = {name: type for port in step.inputs for name, type in port.words.items()}
     inputs = tuple(Input(name, type, (variable_of(name, type),)) for name, type in types.items())
-    results = tuple(
-        Result(port.type, (value,)) for port, value in zip(step.outputs, step.meaning.values, strict=True)
-    )
+    results = tuple(Result(port.type, (value,)) for port, value in zip(step.outputs, step.meaning.values, strict=True))
     return Meaning(inputs, results, None)
 
 

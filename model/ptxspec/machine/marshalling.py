@@ -15,7 +15,7 @@ from ptxspec.machine.blocks import BlockKind, GlobalBlock
 from ptxspec.machine.host_arrays import article, check_elements, host_array, host_bytes
 from ptxspec.machine.memory import AddressSpace
 from ptxspec.machine.pointers import Pointer
-from ptxspec.machine.tensor_maps import TensorMap
+from ptxspec.machine.tensor_maps import TensorMap, array_of
 from ptxspec.terms.types import Type
 
 #: a kernel works on the bytes of an array that begins at a multiple of so many, as the greatest access of compiled code needs it
@@ -89,7 +89,7 @@ class Parameters:
                 continue
             if isinstance(value, TensorMap):
                 _check_map(what, type, place.size, is_array)
-                held = value.array(what)
+                held = array_of(value, what)
                 block[where] = value.encode(None if held is None else base_of(what, value.tensor, held))
                 continue
             array = host_array(what, value)
@@ -97,8 +97,8 @@ class Parameters:
                 value, array = array[()], None
             if array is None:
                 block[where] = _scalar(what, value, type, place.size, is_array)
-            elif is_array and array.nbytes == place.size:
-                block[where] = host_bytes(array).tobytes()
+            elif is_array and array.nbytes == place.size == contracts.tensor_maps.MAP_BYTES:
+                block[where] = host_bytes(array).tobytes()  # a tensor map of the driver's
             else:
                 _check_pointer(what, type, is_array, type.width in (space.bits, 64))
                 block[where] = base_of(what, value, array).to_bytes(place.size, "little")

@@ -40,8 +40,6 @@ class TensorMap:
     arguments of other types. Manual: 5.5.
 
     >>> tensor = ptxspec.TensorMap(np.zeros((32, 128), np.float16), box=(64, 8), swizzle="128B")
-    >>> tensor.box_bytes
-    1024
     >>> memory = ptxspec.Memory()
     >>> pointer = memory.put(np.zeros((32, 128), np.float32))
     >>> tensor = ptxspec.TensorMap(pointer, box=(32, 8), dims=(128, 32), type="f32")
@@ -103,14 +101,14 @@ class TensorMap:
 
     @property
     def box_bytes(self) -> int:
-        """How many bytes a copy of a box moves, those outside of the tensor among them: what an mbarrier is to expect."""
+        """How many bytes a copy of a box moves, those outside of the tensor among them: what an mbarrier is to expect.
+
+        >>> ptxspec.TensorMap(np.zeros((3, 64), np.float16), box=(64, 8), swizzle="128B").box_bytes
+        1024
+        """
         page = contracts.boxes
         kind = page.BoxKind(len(self._wanted.dims), "im2col" if self._wanted.is_im2col else "tile")
         return int(page.box_bytes(kind, self.description, page.BoxPlace(*[0] * len(page.BoxPlace.fields))))
-
-    def array(self, what: str) -> np.ndarray | None:
-        """The array that is the tensor, if one is; `what` it is called in messages."""
-        return None if self._has_address else host_array(what, self.tensor)
 
     def encode(self, address: int | None = None) -> bytes:
         """The 128 bytes of the map, with the address of its tensor, or another one. Raises ValueError for a map of an array,
@@ -169,6 +167,11 @@ class TensorMap:
 _OF_PIXELS = ("lower", "upper", "channels", "pixels")
 
 
+def array_of(map: TensorMap, what: str) -> np.ndarray | None:
+    """The array that is the tensor of a map, if one is; `what` it is called in messages."""
+    return None if _address(map.tensor) is not None else host_array(what, map.tensor)
+
+
 def _numbers(what: str, values: Sequence[int]) -> tuple[int, ...]:
     """Numbers of dimensions. Raises TypeError."""
     try:
@@ -198,12 +201,12 @@ def _tensor(tensor: Any, dims: Sequence[int] | None, type: str | None) -> tuple[
     if dims is not None:
         raise TypeError("an array has its dims: reshape it, or describe a Pointer")
     sizes = contracts.tensor_maps.ELEMENTS
-    found = f"{_KINDS.get(array.dtype.kind)}{8 * array.dtype.itemsize}" if type is None else type
-    if type is None and found not in sizes:
+    name = f"{_KINDS.get(array.dtype.kind)}{8 * array.dtype.itemsize}" if type is None else type
+    if type is None and name not in sizes:
         raise TypeError(f"elements of {array.dtype} need a type: one of {', '.join(sizes)}")
-    if sizes.get(found, array.itemsize) != array.itemsize:
-        raise TypeError(f"elements of type {found} have {sizes[found]} bytes, those of the array {array.itemsize}")
-    return tuple(reversed(array.shape)), found
+    if sizes.get(name, array.itemsize) != array.itemsize:
+        raise TypeError(f"elements of type {name} have {sizes[name]} bytes, those of the array {array.itemsize}")
+    return tuple(reversed(array.shape)), name
 
 
 def _dense(type: str, dims: Sequence[int]) -> tuple[int, ...]:

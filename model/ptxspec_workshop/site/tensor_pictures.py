@@ -15,7 +15,7 @@ HUES = tuple(range(0, 360, 45))
 OUTSIDE = "#bbb"
 
 
-class Cell(NamedTuple):
+class PictureCell(NamedTuple):
     """A square of a drawing: its column and row, its text and its colour."""
 
     column: int
@@ -24,13 +24,13 @@ class Cell(NamedTuple):
     fill: str
 
 
-class Grid(NamedTuple):
+class PictureGrid(NamedTuple):
     """Cells with a title, beside one another, and a frame around some: its first column and row, and how many of them it has."""
 
     title: str
     columns: int
     rows: int
-    cells: list[Cell]
+    cells: list[PictureCell]
     frame: tuple[int, int, int, int] | None = None
 
 
@@ -41,10 +41,14 @@ def swizzles() -> str:
         if pattern.span and 8 not in pattern.changes.values():
             lines = 1 << sum(bin(mask).count("1") for mask in pattern.changes.values())
             placed = [(int(page.swizzled(integer(number), integer(16 * k))), k) for k in range(8 * lines)]
-            cells = [Cell(at // 16 % 8, at // 128, str(k % 8), _hue(k % 8)) for at, k in placed]
-            grids.append(Grid(pattern.name, 8, lines, cells))
+            cells = [PictureCell(at // 16 % 8, at // 128, str(k % 8), _hue(k % 8)) for at, k in placed]
+            grids.append(PictureGrid(pattern.name, 8, lines, cells))
     label = "where the chunks of each line lie in shared memory, by the swizzle"
-    return _drawn(grids, label, "Lines of 128 bytes; a cell is a chunk of 16 bytes, with its number in the line without a swizzle.")
+    return _drawn(
+        grids,
+        label,
+        "Lines of 128 bytes; a cell is a chunk of 16 bytes, with its number in the line without a swizzle.",
+    )
 
 
 def tile() -> str:
@@ -54,22 +58,26 @@ def tile() -> str:
     map = limits.WantedMap("u32", 0, dims, (64,), (1, 1), box, swizzle="32B").described()
     kind, place = page.BoxKind(2), page.BoxPlace(*at, 0, 0, 0, 0, 0, 0)
     elements = [
-        Cell(x, y, "", _hue(y - at[1]) if x >= at[0] and y >= at[1] else "none") for x in range(dims[0]) for y in range(dims[1])
+        PictureCell(x, y, "", _hue(y - at[1]) if x >= at[0] and y >= at[1] else "none")
+        for x in range(dims[0])
+        for y in range(dims[1])
     ]
-    tensor = Grid("the tensor, and the box", 16, 10, elements, (*at, *box))
+    tensor = PictureGrid("the tensor, and the box", 16, 10, elements, (*at, *box))
     cells = []
     for index in range(int(page.box_bytes(kind, map, place)) // page.CHUNK):
         chunk = page.chunk(kind, map, place, integer(0), integer(index))
         row, half = divmod(index, 2)
         fill = _hue(row) if int(chunk.inside) else OUTSIDE
         there = int(chunk.place) // page.CHUNK
-        cells.append(Cell(there % 8, there // 8, f"{row}:{half}", fill))
-    shared = Grid("shared memory", 8, 2, cells)
+        cells.append(PictureCell(there % 8, there // 8, f"{row}:{half}", fill))
+    shared = PictureGrid("shared memory", 8, 2, cells)
     text = (
-        "A tensor of 12 × 6 elements of four bytes, and a box of 8 × 8 at the coordinates (8, 2); in shared memory, lines of 128 bytes: "
-        "the row of each chunk, and behind the colon which half of the row it is. The swizzle is that of 32 bytes; what lies outside is grey."
+        "A tensor of 12 × 6 elements of four bytes, and a box of 8 × 8 at the coordinates (8, 2). In shared memory, lines of "
+        "128 bytes: the row of each chunk, and behind the colon which half of it, with a swizzle of 32 bytes; what is outside is grey."
     )
-    return _drawn([tensor, shared], "a box that is partly outside of its tensor, and where its chunks lie in shared memory", text)
+    return _drawn(
+        [tensor, shared], "a box that is partly outside of its tensor, and where its chunks lie in shared memory", text
+    )
 
 
 def pixels() -> str:
@@ -87,15 +95,20 @@ def pixels() -> str:
     grids = []
     for image in range(2):
         cells = [
-            Cell(w + 1, h + 1, str(numbers.get((w, h, image), "")), _of_pixel(w, h, (w, h, image) in numbers, width, height))
+            PictureCell(
+                w + 1,
+                h + 1,
+                str(numbers.get((w, h, image), "")),
+                _of_pixel(w, h, (w, h, image) in numbers, width, height),
+            )
             for w in range(-1, width + 1)
             for h in range(-1, height + 1)
         ]
         frame = (0, 0, width + upper[0] - lower[0], height + upper[1] - lower[1])
-        grids.append(Grid(f"image {image}", width + 2, height + 2, cells, frame))
+        grids.append(PictureGrid(f"image {image}", width + 2, height + 2, cells, frame))
     text = (
-        "Two images of 7 × 5 pixels, and around them what is outside, in grey. The frame has the pixels within the corners. A box of 30 pixels "
-        "begins at (2, 1), with an element stride of 2 along W and the offset 1: the numbers are those of its pixels."
+        "Two images of 7 × 5 pixels, and around them what is outside, in grey. The frame has the pixels within the corners. A box "
+        "of 30 pixels begins at (2, 1), with an element stride of 2 along W and the offset 1: the numbers are those of its pixels."
     )
     return _drawn(grids, "the order of the pixels of a box in two images", text)
 
@@ -112,7 +125,7 @@ def _hue(number: int) -> str:
     return f"hsl({HUES[number % 8]} 55% 75%)"
 
 
-def _drawn(grids: Iterable[Grid], label: str, text: str) -> str:
+def _drawn(grids: Iterable[PictureGrid], label: str, text: str) -> str:
     """Grids side by side, with what is said of them."""
     parts, left, height = [], 0, 0
     for grid in grids:
@@ -123,7 +136,7 @@ def _drawn(grids: Iterable[Grid], label: str, text: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>\n\n{text}\n'
 
 
-def _grid(grid: Grid, left: int) -> str:
+def _grid(grid: PictureGrid, left: int) -> str:
     """A grid whose first column begins so far from the left."""
     squares, texts = [], []
     for cell in grid.cells:
