@@ -73,7 +73,7 @@ def tile() -> str:
     shared = PictureGrid("shared memory", 8, 2, cells)
     text = (
         "A tensor of 12 × 6 elements of four bytes, and a box of 8 × 8 at the coordinates (8, 2). In shared memory, lines of "
-        "128 bytes: the row of each chunk, and behind the colon which half of it, with a swizzle of 32 bytes; what is outside is grey."
+        "128 bytes: the row of each chunk, and behind the colon which half of it, with a swizzle of 32 bytes. Outside is grey."
     )
     return _drawn(
         [tensor, shared], "a box that is partly outside of its tensor, and where its chunks lie in shared memory", text
@@ -107,8 +107,8 @@ def pixels() -> str:
         frame = (0, 0, width + upper[0] - lower[0], height + upper[1] - lower[1])
         grids.append(PictureGrid(f"image {image}", width + 2, height + 2, cells, frame))
     text = (
-        "Two images of 7 × 5 pixels, and around them what is outside, in grey. The frame has the pixels within the corners. A box "
-        "of 30 pixels begins at (2, 1), with an element stride of 2 along W and the offset 1: the numbers are those of its pixels."
+        "Two images of 7 × 5 pixels, and around them what is outside, in grey. The frame has the pixels within the corners. A "
+        "box of 30 pixels begins at (2, 1), with an element stride of 2 along W and the offset 1; the numbers are its pixels'."
     )
     return _drawn(grids, "the order of the pixels of a box in two images", text)
 
