@@ -126,6 +126,13 @@ def test_elements_are_parts_of_chunks() -> None:
             assert at is None or int(one.address) == at
 
 
+def test_claims_are_about_boxes_that_there_are() -> None:
+    for which, (kind, map) in enumerate(boxes.TYPICAL):
+        place = boxes.BoxPlace(*[0] * 8)
+        _, _, _, allowed = boxes.some_box(which, place, integer(0), integer(1))
+        assert allowed.attrs == (True,) and int(boxes.chunk(kind, map, place, integer(0), integer(1)).inside) == 16
+
+
 # what the driver makes ------------------------------------------------------------------------------------------------
 
 #: 631 maps that CUDA's driver (580.159.04, on an H100, 28 November 2026) was asked for, with its answers
