@@ -10,8 +10,8 @@ from ptxspec_workshop.site import tensor_pictures
 def cells(svg: str) -> list[tuple[int, int, str]]:
     """The texts of the cells: column, row, text."""
     side = tensor_pictures.SIDE
-    found = re.findall(r'<text x="(\d+)" y="(\d+)" fill="[^"]*">([^<]+)</text>', svg)
-    return [((int(x) - side // 2) // side, (int(y) - 19 - 22) // side, text) for x, y, text in found]
+    texts = re.findall(r'<text x="(\d+)" y="(\d+)" fill="[^"]*">([^<]+)</text>', svg)
+    return [((int(x) - side // 2) // side, (int(y) - 19 - 22) // side, text) for x, y, text in texts]
 
 
 def test_the_lines_of_a_swizzle() -> None:

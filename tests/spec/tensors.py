@@ -107,15 +107,15 @@ def bytes_of(b: Box) -> dict[int, int | None]:
     span = SPANS[b.swizzle]
     pitch = span if span and not b.slice else per_row * b.unit
     bits = {"none": 0, "32B": 1, "64B": 3, "128B": 7}[b.swizzle]
-    found: dict[int, int | None] = {}
+    places: dict[int, int | None] = {}
     for e in range(len(x)):
         begin = b.to + e // per_row * pitch + e % per_row * b.unit
         for byte in range(b.unit):
             there = begin + byte
             there ^= (there >> 7 & bits) << 4
-            assert there not in found
-            found[there] = int(address[e]) + byte if inside[e] else None
-    return found
+            assert there not in places
+            places[there] = int(address[e]) + byte if inside[e] else None
+    return places
 
 
 def moved(b: Box) -> int:

@@ -51,7 +51,7 @@ def words(record: Any) -> list[int]:
     return [int(value) for value in record]
 
 
-def found(chunks: list[tuple[int, int, int]]) -> dict[int, int | None]:
+def bytes_by_place(chunks: list[tuple[int, int, int]]) -> dict[int, int | None]:
     """What chunks say of the bytes of shared memory."""
     return {place + k: address + k if k < inside else None for address, inside, place in chunks for k in range(16)}
 
@@ -75,7 +75,9 @@ def test_boxes_lie_where_numpy_says(mode: str) -> None:
         b = some_box(seed, mode)
         expected = bytes_of(b)
         chunks = exactly(b)
-        assert found(chunks) == {place: None if at is None else at & (1 << 64) - 1 for place, at in expected.items()}, b
+        assert bytes_by_place(chunks) == {
+            place: None if at is None else at & (1 << 64) - 1 for place, at in expected.items()
+        }, b
         assert len(expected) == moved(b) == int(boxes.box_bytes(kind_of(b), described(b), placed(b)))
         outside += None in expected.values() and any(at is not None for at in expected.values())
     assert outside > 5, "boxes that are half outside are the point"
@@ -257,7 +259,7 @@ def test_a_row_is_cut_at_the_very_element() -> None:
     b = but(TILE, dims=[67, 50], strides=[144])
     values = bytes_of(but(b, at=[64, 0]))
     assert sum(at is not None for at in values.values()) == 8 * 3 * 2
-    assert found(exactly(but(b, at=[64, 0]))) == values
+    assert bytes_by_place(exactly(but(b, at=[64, 0]))) == values
 
 
 @pytest.mark.parametrize("inside", range(17))
@@ -271,7 +273,7 @@ def test_gaps_of_narrow_rows_are_no_part_of_the_box() -> None:
     b = but(TILE, box=[16, 8])
     assert moved(b) == 8 * 32 == int(boxes.box_bytes(kind_of(b), described(b), placed(b)))
     assert int(boxes.box_room(kind_of(b), described(b), placed(b))) == 8 * 128
-    assert {place >> 7 for place in found(exactly(b))} == set(range(8))
+    assert {place >> 7 for place in bytes_by_place(exactly(b))} == set(range(8))
 
 
 def test_a_pattern_goes_on_where_a_box_begins() -> None:
