@@ -6,6 +6,7 @@ module.launch("kernel", grid, block, args)
 module.prepared("kernel", grid, block).launch(args)       many times
 memory = ptxspec.Memory()              memory that launches share, with pointers into it
 module.bind("tex", ptxspec.Texture(texels, filter="linear"))
+tensor = ptxspec.TensorMap(array, box=(64, 32), swizzle="128B")      an argument that describes a tensor
 ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
 ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.25}, a=4.0)
 ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
         Solver,
         Status,
         SurfaceGeometry,
+        TensorFill,
+        TensorMode,
+        TensorPromotion,
+        TensorSwizzle,
     )
     from ptxspec.language.diagnostics import Diagnostic, PtxError
     from ptxspec.language.forms import Form, forms
@@ -59,6 +64,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.observing import Event, ObservedInstruction, ObservedLaunch, Observer, Trace
     from ptxspec.machine.owned import Memory
     from ptxspec.machine.pointers import Pointer
+    from ptxspec.machine.tensor_maps import TensorMap
     from ptxspec.query.allowed import allowed
     from ptxspec.query.assumptions import AssumptionError
     from ptxspec.query.equivalence import prove
@@ -125,6 +131,11 @@ _PLACES = {
     "Solver": "ptxspec.base.options",
     "Status": "ptxspec.base.options",
     "SurfaceGeometry": "ptxspec.base.options",
+    "TensorFill": "ptxspec.base.options",
+    "TensorMap": "ptxspec.machine.tensor_maps",
+    "TensorMode": "ptxspec.base.options",
+    "TensorPromotion": "ptxspec.base.options",
+    "TensorSwizzle": "ptxspec.base.options",
     "allowed": "ptxspec.query.allowed",
     "AssumptionError": "ptxspec.query.assumptions",
     "Chosen": "ptxspec.query.evaluate",
@@ -222,6 +233,11 @@ __all__ = [
     "Surface",
     "SurfaceGeometry",
     "Synthesis",
+    "TensorFill",
+    "TensorMap",
+    "TensorMode",
+    "TensorPromotion",
+    "TensorSwizzle",
     "Texture",
     "Trace",
     "TraceStep",

@@ -11,7 +11,7 @@ import pytest
 from launching import ENGINES, kernel, text
 
 import ptxspec
-from ptxspec.machine.marshalling import host_array
+from ptxspec.machine.host_arrays import host_array
 
 #: adds 1 to the words of a buffer
 INCREMENT = kernel("ld.global.u32 %r4, [%rd1]; add.u32 %r4, %r4, 1; st.global.u32 [%rd1], %r4;")

@@ -105,6 +105,17 @@ def images(module: ptxspec.Module) -> tuple[int, ...]:
     return texels.shape
 
 
+def tensors(module: ptxspec.Module, array: npt.NDArray[np.float16]) -> int:
+    mode: ptxspec.TensorMode = "tile"
+    swizzle: ptxspec.TensorSwizzle = "32B"
+    fill: ptxspec.TensorFill = "nan"
+    promotion: ptxspec.TensorPromotion = "128B"
+    tensor: ptxspec.TensorMap = ptxspec.TensorMap(array, (16, 1), swizzle=swizzle, fill=fill, l2=promotion, mode=mode)
+    data: bytes = tensor.encode(4096)
+    module.launch("copies", args=[tensor])
+    return tensor.box_bytes + ptxspec.TensorMap.decode(data).box_bytes
+
+
 def questions() -> ptxspec.Status:
     results: ptxspec.Results = ptxspec.evaluate("div.u32 d, a, %r1;", {"%r1": np.uint32(0)}, a=1)
     chosen: ptxspec.Chosen = results.chosen[0]

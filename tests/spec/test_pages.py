@@ -118,7 +118,9 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
                 chosen.add((freedom.attrs[:4], ranges))
                 assert 0 <= hopper.term(freedom).lo
     # what the machine's pages leave open, whatever the instruction is
-    met |= {freedom.attrs[0] for freedom in freedoms_in(contracts.access.ignores_upper_halves())}
+    tensor = contracts.tensor_maps.TensorDescription.variables("map")
+    of_boxes = (contracts.boxes.stored_bytes(tensor.rank), contracts.tensor_maps.fill(tensor))
+    met |= {freedom.attrs[0] for freedom in freedoms_in(contracts.access.ignores_upper_halves(), *of_boxes)}
     assert met <= slugs, met - slugs
     assert met == set(CHOICES["hopper"])
     assert "portable" not in CHOICES

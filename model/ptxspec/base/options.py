@@ -47,3 +47,11 @@ FilterMode = Literal["nearest", "linear"]
 ReadMode = Literal["element", "normalized_float"]
 #: the memory layout of an image: "array" is a CUDA array, "linear" is linear memory
 Layout = Literal["array", "linear"]
+#: the mode of a tensor map: boxes are parts of the tensor, or pixels one after the other. Manual: 5.5.2
+TensorMode = Literal["tile", "im2col"]
+#: the span in which chunks of 16 bytes of a box are exchanged in shared memory. Manual: 5.5.7
+TensorSwizzle = Literal["none", "32B", "64B", "128B"]
+#: what elements of a box become that lie outside of the tensor. Manual: 5.5.3.3
+TensorFill = Literal["zero", "nan"]
+#: how many bytes of L2 a copy of a box may fetch at once
+TensorPromotion = Literal["none", "64B", "128B", "256B"]

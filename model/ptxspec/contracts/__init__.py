@@ -56,6 +56,10 @@ if TYPE_CHECKING:
     from ptxspec.spec.state_spaces import banks, generic_addressing
     from ptxspec.spec.state_spaces import index as state_spaces
     from ptxspec.spec.syntax import constant_expressions, literals
+    from ptxspec.spec.tensors import boxes, swizzles
+    from ptxspec.spec.tensors import encoding as tensor_encoding
+    from ptxspec.spec.tensors import limits as tensor_limits
+    from ptxspec.spec.tensors import maps as tensor_maps
     from ptxspec.spec.textures import addressing, formats, images, levels
     from ptxspec.spec.textures import lookup as lookups
     from ptxspec.spec.types import index as types
@@ -120,6 +124,11 @@ PAGES = {
     "type_checking": "operands.type_checking",
     "types": "types.index",
     "variables": "variables.index",
+    "boxes": "tensors.boxes",
+    "swizzles": "tensors.swizzles",
+    "tensor_encoding": "tensors.encoding",
+    "tensor_limits": "tensors.limits",
+    "tensor_maps": "tensors.maps",
     "axioms": "memory_model.axioms",
     "causality": "memory_model.causality",
     "coherence": "memory_model.coherence",

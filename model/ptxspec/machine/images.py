@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.base.options import AddressMode, FilterMode, Geometry, Layout, ReadMode, SurfaceGeometry
-from ptxspec.machine.marshalling import host_array
+from ptxspec.machine.host_arrays import host_array
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.image_access import Image
 from ptxspec.terms.image_access import Sampler as SamplerState

@@ -12,16 +12,11 @@ from ptxspec import contracts
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.arrays import address_of
 from ptxspec.machine.blocks import BlockKind, GlobalBlock
+from ptxspec.machine.host_arrays import article, check_elements, host_array, host_bytes
 from ptxspec.machine.memory import AddressSpace
 from ptxspec.machine.pointers import Pointer
+from ptxspec.machine.tensor_maps import TensorMap, array_of
 from ptxspec.terms.types import Type
-
-#: what has elements that registers can hold: truth values, integers, floating point, pairs of it, and bytes as they are
-_KINDS = "biufcV"
-#: what is no array, and is passed by value
-_BY_VALUE = frozenset({int, float, bytes, Pointer})
-#: the kind of a device of DLPack that is the host's memory
-_HOST = 1
 
 #: a kernel works on the bytes of an array that begins at a multiple of so many, as the greatest access of compiled code needs it
 ALIGNED = 16
@@ -60,7 +55,7 @@ def in_order(args: Sequence[Any]) -> Sequence[Any]:
         return args
     ordered = hasattr(args, "__len__") and hasattr(args, "__getitem__") and not hasattr(args, "keys")
     if not ordered or isinstance(args, np.ndarray | str | bytes | bytearray | memoryview):
-        raise TypeError(f"args is a list or a tuple with a value for each parameter, not {_article(args)}")
+        raise TypeError(f"args is a list or a tuple with a value for each parameter, not {article(args)}")
     return args
 
 
@@ -82,19 +77,31 @@ class Parameters:
         block = bytearray(self._size)
         passed: dict[int, PassedArray] = {}
         spans: list[HostSpan] = []
+
+        def base_of(what: str, value: Any, array: np.ndarray) -> int:
+            """Where an array lies that is passed, itself or by a tensor map."""
+            if id(value) not in passed:
+                passed[id(value)] = _passed(what, array, spans, space)
+            return passed[id(value)].block.base
+
         for (what, where, place, type, is_array), value in zip(self._places, args, strict=True):
             if place.opaque:
+                continue
+            if isinstance(value, TensorMap):
+                _check_map(what, type, place.size, is_array)
+                held = array_of(value, what)
+                block[where] = value.encode(None if held is None else base_of(what, value.tensor, held))
                 continue
             array = host_array(what, value)
             if array is not None and array.ndim == 0:
                 value, array = array[()], None
             if array is None:
                 block[where] = _scalar(what, value, type, place.size, is_array)
-                continue
-            _check_pointer(what, type, is_array, type.width in (space.bits, 64))
-            if id(value) not in passed:
-                passed[id(value)] = _passed(what, array, spans, space)
-            block[where] = passed[id(value)].block.base.to_bytes(place.size, "little")
+            elif is_array and array.nbytes == place.size == contracts.tensor_maps.MAP_BYTES:
+                block[where] = host_bytes(array).tobytes()  # a tensor map of the driver's
+            else:
+                _check_pointer(what, type, is_array, type.width in (space.bits, 64))
+                block[where] = base_of(what, value, array).to_bytes(place.size, "little")
         return Arguments(bytes(block), [*passed.values()])
 
     def initialized(self, args: Sequence[Any]) -> bytes:
@@ -123,6 +130,16 @@ def _check_pointer(what: str, type: Type, is_array: bool, fits: bool) -> None:
     """Raise TypeError for a parameter that cannot hold an address."""
     if is_array or type.is_float or not fits:
         raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
+
+
+def _check_map(what: str, type: Type, size: int, is_array: bool) -> None:
+    """Raise TypeError for a parameter that cannot hold a tensor map."""
+    most = contracts.tensor_maps.MAP_BYTES
+    if not is_array or size != most:
+        kind = f"an array of {size} bytes" if is_array else str(type)
+        raise TypeError(
+            f"{what}: the parameter is {kind}, and a tensor map has {most} bytes: .align 64 .b8 map[{most}]"
+        )
 
 
 class HostSpan(NamedTuple):
@@ -161,116 +178,22 @@ def _passed(what: str, array: np.ndarray, others: list[HostSpan], space: Address
     return PassedArray(what, array, block, is_copy)
 
 
-def host_bytes(array: np.ndarray) -> np.ndarray:
-    """The bytes of an array, in the order of its elements. Not a copy where they lie so."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def host_array(what: str, value: Any) -> np.ndarray | None:
-    """`value` as an array on the very memory that it has, or None for what is passed by value.
-
-    Arrays are NumPy's, and what has `__dlpack__`, `__array_interface__` or `__array__` and lies in the host's memory. Raises
-    TypeError, with a hint, for arrays that are not taken: on a device, copied by their conversion, masked, or of elements
-    that memory cannot hold as they are."""
-    array: np.ndarray = value
-    if not isinstance(value, np.ndarray):
-        if type(value) in _BY_VALUE or isinstance(value, (np.generic, type)):
-            return None
-        if not any(hasattr(value, name) for name in ("__dlpack__", "__array_interface__", "__array__")):
-            return None
-        array = _converted(what, value)
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(f"{what}: memory has no masks; pass x.filled(…), or x.data with what lies behind the mask")
-    if array.ndim == 0 and not array.dtype.hasobject:
-        array = np.asarray(array[()])  # a number has no order of bytes
-    check_elements(what, array.dtype)
-    return array
-
-
-def _converted(what: str, value: Any) -> np.ndarray:
-    """An array on the memory of an object that can say where that is."""
-    kind = _article(value)
-    if not _is_on_host(what, value):
-        raise TypeError(f"{what}: {kind} on a device; copy it to the host's memory and pass a NumPy array")
-    try:
-        first, second = np.asarray(value), np.asarray(value)
-        if _is_one(first, second):
-            return first
-        if hasattr(value, "__dlpack__"):
-            first, second = np.from_dlpack(value), np.from_dlpack(value)
-    except Exception as why:  # whatever the object's own code raises
-        raise TypeError(f"{what}: {kind} that does not become a NumPy array: {why}") from why
-    if not _is_one(first, second):
-        raise TypeError(f"{what}: {kind}, which NumPy can only copy; pass np.asarray(x), and use that array afterwards")
-    return first
-
-
-def _is_on_host(what: str, value: Any) -> bool:
-    """Whether an object says that it lies in the host's memory, or says nothing of that."""
-    if not hasattr(value, "__dlpack_device__"):
-        return True
-    try:
-        kind, _ = value.__dlpack_device__()
-        return int(kind) == _HOST
-    except Exception as why:  # whatever the object's own code raises
-        raise TypeError(
-            f"{what}: __dlpack_device__ of {_article(value)} gives no kind and number of a device: {why}"
-        ) from why
-
-
-def _is_one(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two conversions of an object gave its own memory. A copy is another one every time. Numbers are passed by value."""
-    if first.dtype.hasobject:
-        return False
-    return first.ndim == 0 or not first.size or np.may_share_memory(first, second)
-
-
-def check_elements(what: str, dtype: np.dtype) -> None:
-    """Raises TypeError for elements whose bytes are not what a kernel finds in memory."""
-    if dtype.hasobject:
-        raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
-    if dtype.subdtype is not None:
-        return check_elements(what, dtype.subdtype[0])
-    if dtype.fields is not None:
-        for field in dtype.fields.values():
-            check_elements(what, field[0])
-        return None
-    if not dtype.isnative:
-        raise TypeError(f'{what}: elements of {dtype.str} have another byte order: x.astype(x.dtype.newbyteorder("="))')
-    if dtype.kind in "mM":
-        raise TypeError(f"{what}: elements of {dtype} are no numbers; pass x.view(np.int64)")
-    if dtype.kind not in _KINDS:
-        raise TypeError(
-            f"{what}: elements of {dtype} are no numbers; pass x.view(np.{_WORDS.get(dtype.kind, 'uint8')})"
-        )
-    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
-        raise TypeError(f"{what}: PTX has no numbers of {dtype}; pass x.astype(np.float64)")
-    return None
-
-
-#: of what kind the characters of strings are
-_WORDS = {"S": "uint8", "U": "uint32"}
-
-
 def bytes_of(what: str, value: Any) -> bytes:
-    """The bytes of bytes, or of an array or a NumPy scalar in the order of its elements. Raises TypeError for what has no size of
-    its own, and for elements that are not as in memory."""
+    """The bytes of bytes, of a tensor map, or of an array or a NumPy scalar in the order of its elements. Raises TypeError for
+    what has no size of its own, and for elements that are not as in memory."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
+    if isinstance(value, TensorMap):
+        return value.encode()
     if isinstance(value, np.generic):
         check_elements(what, value.dtype)
         return value.tobytes()
     array = host_array(what, value)
     if array is None:
         raise TypeError(
-            f"{what}: {_article(value)} has no size in memory; pass bytes, a NumPy scalar or np.array(…, dtype)"
+            f"{what}: {article(value)} has no size in memory; pass bytes, a NumPy scalar or np.array(…, dtype)"
         )
     return array.tobytes()
-
-
-def _article(value: Any) -> str:
-    name = value.__class__.__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

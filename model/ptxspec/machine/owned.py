@@ -17,10 +17,12 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.blocks import BlockTable, GlobalBlock, base_of, violation
+from ptxspec.machine.host_arrays import check_elements, host_array, host_bytes
 from ptxspec.machine.locking import NonReentrantLock, locked
-from ptxspec.machine.marshalling import bytes_of, check_elements, host_array, host_bytes
+from ptxspec.machine.marshalling import bytes_of
 from ptxspec.machine.memory import REMEMBERED
 from ptxspec.machine.pointers import Pointer
+from ptxspec.machine.tensor_maps import TensorMap
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -315,7 +317,8 @@ NO_MEMORY = ReachedMemory((), ())
 
 def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:
     """The memories that a launch may reach: these, and those that arguments point into."""
-    every = {id(m): m for m in (*memories, *[a.memory for a in args if isinstance(a, Pointer)])}
+    pointers = (a.tensor if isinstance(a, TensorMap) else a for a in args)
+    every = {id(m): m for m in (*memories, *[p.memory for p in pointers if isinstance(p, Pointer)])}
     return [every[key] for key in sorted(every)] if len(every) > 1 else [*every.values()]
 
 

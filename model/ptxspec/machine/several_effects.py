@@ -2,9 +2,9 @@
 that computes the results. What the one leaves for the next lies in registers that no identifier names.
 
 A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
-once the warp has met. Results may depend on what they loaded, and on the thread's own lane. Or they are checks of what the lanes
-gave, and all results are known before. What follows a step on an object in memory is checks of what it read, a wait for
-something to hold of that, and operations that complete on the object.
+once the warp has met. What is stored, and the results, may depend on what was loaded and on the thread's own lane. A fence may
+come last. Or they are checks of what the lanes gave, and all results are known before. What follows a step on an object in
+memory is checks of what it read, a wait for something to hold of that, and operations that complete on the object.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ptxspec.language.checked import Kernel, Op, Read, Written
 from ptxspec.machine.special import variables_of
 from ptxspec.terms.core import Int, Term, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
-from ptxspec.terms.effects import Await, Check, Effect, Follow, Initiate, Load, Store, Update, terms_of
+from ptxspec.terms.effects import Await, Check, Effect, Fence, Follow, Initiate, Load, Store, Update, terms_of
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, number, substitute
 
@@ -80,7 +80,8 @@ class _InstructionParts:
             known = True
         accesses: list[Load | Store] = []
         outputs: list[Int] = []
-        for effect in others:
+        fences = [effect for effect in others if isinstance(effect, Fence)]
+        for effect in others[: len(others) - len(fences)]:
             match effect:
                 case Load():
                     values: tuple[Int, ...] = ()
@@ -91,8 +92,8 @@ class _InstructionParts:
             terms: list[Int] = [low_bits(effect.address, 64), *values]
             terms += [number(effect.holds)] if effect.holds is not None else []
             if known:
-                outputs += terms
-                terms = [variable(self._keep(TYPES["b64"]), 64) for _ in terms]
+                outputs += (t for t in terms if not _is_loaded(t))
+                terms = [t if _is_loaded(t) else variable(self._keep(TYPES["b64"]), 64) for t in terms]
             changed: dict[str, Any] = {}
             if effect.holds is not None:
                 changed["holds"] = low_bits(terms.pop(), 1) == 1
@@ -107,6 +108,7 @@ class _InstructionParts:
             results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, outputs, strict=True)]
             self.ops = [self._op(first, self.meaning.inputs, results)]
         later |= self._accessed(accesses)
+        self.ops += [self._op(fence, (), ()) for fence in fences]
         if self.meaning.results:
             self.ops.append(self._last(later))
 
@@ -152,6 +154,8 @@ class _InstructionParts:
         """Add the accesses; the registers that hold what was loaded, by the names that the results have for it."""
         loaded: dict[str, Term] = {}
         for effect in accesses:
+            if isinstance(effect, Store):
+                effect = replace(effect, values=tuple(substitute(v, loaded) for v in effect.values))
             results = []
             for i in range(effect.count if isinstance(effect, Load) else 0):
                 name = self._keep(effect.type.bits)
@@ -193,6 +197,11 @@ class _InstructionParts:
         parts, operands = zip(*written, *read, strict=True) if written or read else ((), ())
         plan = self.op.plan._replace(meaning=meaning._replace(inputs=inputs), parts=tuple(parts))
         return self.op._replace(plan=plan, operands=tuple(operands))
+
+
+def _is_loaded(term: Term) -> bool:
+    """Whether a term depends on what an access before it has loaded."""
+    return any(name.startswith("%loaded") for name in variables_of(term))
 
 
 def _variables(meaning: Meaning) -> set[str]:

@@ -38,7 +38,10 @@ class ClaimVerdict(NamedTuple):
 
 
 #: the packages of pages that have claims
-STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spaces", "spec.variables", "proofs")
+STATED_IN = (
+    *("spec.functions", "spec.machine", "spec.matrices", "spec.state_spaces", "spec.tensors", "spec.variables"),
+    "proofs",
+)
 
 
 @cache

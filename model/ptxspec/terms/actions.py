@@ -96,7 +96,7 @@ def _note(effect: Effect) -> None:
         trace.effect = effect
     elif isinstance(effect, Load | Store) and isinstance(trace.effect, (Collective, type(effect))):
         trace.more.append(effect)
-    elif isinstance(effect, Check) and isinstance(trace.effect, Collective):
+    elif isinstance(effect, Check | Fence) and isinstance(trace.effect, Collective):
         trace.more.append(effect)
     elif isinstance(effect, Initiate) and isinstance(trace.effect, Initiate):
         trace.more.append(effect)
@@ -214,17 +214,18 @@ def update(
     change: Callable[[Int], Int | int],
     into: Spaces = (),
     *,
+    demand: Demand | None = None,
     order: Order = Order.WEAK,
     scope: Scope | None = None,
     **how: Any,
 ) -> Int:
-    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read. The others
-    are as for `load`."""
+    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read. `demand` is
+    what must hold before the value is written. The others are as for `load`."""
     raw = variable("%loaded0", type.width)
     old = sign_extend(raw, type.width) if type.signed else raw
     new = low_bits(integer(change(old)), type.width)
     _check_scope(order, scope)
-    _note(Update(space, integer(at), type, (new,), how, into, order, scope))
+    _note(Update(space, integer(at), type, (new,), how, into, order, scope, **_demanded(demand)))
     return old
 
 
@@ -236,6 +237,7 @@ def update_each(
     change: Callable[[Int, Int], Int | int],
     into: Spaces = (),
     *,
+    demand: Demand | None = None,
     order: Order = Order.WEAK,
     scope: Scope | None = None,
     **how: Any,
@@ -246,8 +248,13 @@ def update_each(
     old = [sign_extend(v, type.width) if type.signed else v for v in raw]
     new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
     _check_scope(order, scope)
-    _note(Update(space, integer(at), type, new, how, into, order, scope))
+    _note(Update(space, integer(at), type, new, how, into, order, scope, **_demanded(demand)))
     return old
+
+
+def _demanded(demand: Demand | None) -> dict[str, Any]:
+    """What an update asks for before it writes."""
+    return {} if demand is None else {"rules": (demand.rule,), "conditions": (demand.holds,)}
 
 
 def take(

@@ -22,6 +22,7 @@ ORDER = {
             "arithmetic",
             "multifunction-unit",
             "textures",
+            "tensors",
             "matrices",
             "machine",
             "memory-model",
@@ -45,6 +46,7 @@ ORDER = {
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),
         *("independent-reads", "atomicity", "barriers", "proxies", "sizes"),
     ),
+    "spec/tensors": ("index", "maps", "tiles", "im2col", "swizzles", "boxes", "limits", "encoding"),
     "spec/profiles": ("portable",),
     "proofs": (
         "index",

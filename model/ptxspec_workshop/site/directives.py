@@ -46,6 +46,7 @@ from ptxspec_workshop.site import (
     rewrite_tables,
     stages,
     store,
+    tensor_pictures,
     vocabulary_tables,
 )
 from ptxspec_workshop.site.finding import forms_data
@@ -388,6 +389,16 @@ class TilePicture(Computed):
         return fragment_pictures.markdown_of_tiles(*self.arguments)
 
 
+class TensorPicture(Computed):
+    """How boxes of tensors lie in memory: swizzles, a tile, or pixels."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return tensor_pictures.PICTURES[self.arguments[0]]()
+
+
 class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
@@ -466,6 +477,7 @@ DIRECTIVES = {
     "rewrites": RewriteTable,
     "scales": ScalePicture,
     "stages": Stages,
+    "tensors": TensorPicture,
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,
