@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.racing.checker import CellPool
+    from ptxspec.machine.stale_reads import StaleReads
 
 
 class LaunchShape(NamedTuple):
@@ -266,7 +267,10 @@ class Launches:
         if requested.findings not in get_args(options.OnFindings):
             raise ValueError(f"findings is 'raise' or 'collect', not {requested.findings!r}")
         kinds = {EventKind(k) for o in requested.observers for k in o.kinds}
-        observed = ObservedEvents.of(requested.counts, kinds, checks)
+        observed, schedule = ObservedEvents.of(requested.counts, kinds, checks), TurnSchedule(requested.schedule)
+        if schedule.weakest:
+            _check_weakest(engine, checks)
+            observed = observed._replace(weakest=True)
         in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds or checks)
         if requested.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
@@ -276,7 +280,7 @@ class Launches:
             printed=requested.printed or _to_standard_output,
             copies=_landing(requested.copies),
             contracts_all=requested.contract == "all",
-            schedule=TurnSchedule(requested.schedule),
+            schedule=schedule,
             fresh=self._fresh(seed),
             profile=self._profile(requested.profile, seed),
             observers=requested.observers,
@@ -351,7 +355,8 @@ class Launches:
             self._profiles[name, seed] = Profile(name, seed)
         return self._profiles[name, seed]
 
-    def engine(self, settings: LaunchSettings) -> Engine:
+    def engine(self, settings: LaunchSettings, stale: StaleReads | None = None) -> Engine:
+        """The engine; the exact one lets reads return what `stale` says, if that is given."""
         if settings.engine == "native":
             if self._native is None:
                 from ptxspec.machine.native import NativeEngine  # LLVM, which the exact engine does without
@@ -361,7 +366,7 @@ class Launches:
             return self._native
         if self._exact is None:
             self._exact = ExactEngine()
-        self._exact.copies = settings.copies
+        self._exact.copies, self._exact.stale = settings.copies, stale
         return self._exact
 
     @contextmanager
@@ -425,6 +430,16 @@ def _landing(copies: Any) -> options.Copies:
     if copies not in ("early", "late", "each") and not drawn:
         raise ValueError(f"copies is {words}, not {copies!r}")
     return copies
+
+
+def _check_weakest(engine: Any, checks: frozenset[str]) -> None:
+    """Raises ValueError where no launch lets its reads return older values than the newest."""
+    if engine != "exact":
+        raise ValueError(f"under schedule='weakest' the engine is 'exact', not {engine!r}")
+    if checks:
+        raise ValueError(
+            "under schedule='weakest' nothing is checked: a check looks at launches in which each read returns the newest value"
+        )
 
 
 def _to_standard_output(text: str) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.launch import Launches
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.racing.checker import CellPool
+    from ptxspec.machine.stale_reads import StaleReads
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -223,7 +224,7 @@ class LaunchPlan:
             receivers.append(UninitializedChecker(checked, program, extents, memory, collector))
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
-            return self._share(host) if program.flow.blocks else 0
+            return self._share(host, self._stale(extents, memory, schedule)) if program.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         except LaunchError as error:
@@ -238,13 +239,21 @@ class LaunchPlan:
             self._launches.cells = CellPool()
         return self._launches.cells
 
-    def _share(self, host: Host) -> int:
+    def _stale(self, extents: Extents, memory: LaunchMemory, schedule: TurnSchedule) -> StaleReads | None:
+        """What reads return that need not return the newest value."""
+        if not schedule.weakest:
+            return None
+        from ptxspec.machine.stale_reads import StaleReads  # with pages that few launches need
+
+        return StaleReads(self._cells().classes(self.program.kernel, extents.threads), extents, memory, schedule.seed)
+
+    def _share(self, host: Host, stale: StaleReads | None) -> int:
         """Let workers run the grid; how many steps that took."""
         extents, limits, slots = host.extents, host.limits, self._slots
         limits.ctas = extents.ctas
         most = self._settings.workers if self.program.spreads else 1
         workers = limits.workers(min(most, -(-extents.ctas // slots)), self._batch_bytes)
-        engine = self._launches.engine(self._settings)
+        engine = self._launches.engine(self._settings, stale)
         prepared = engine.prepared(self.program, workers > 1, limits.check)
         while len(self._memories) < workers:
             self._memories.append(host.memory.beside())
@@ -264,5 +273,7 @@ class LaunchPlan:
                     self._runs[worker] = running
             works.append(partial(of_worker.run, running, worker, share))
         steps = together(works, limits.stop)
+        if stale is not None:
+            stale.settle()
         limits.note_end()
         return steps
