@@ -140,7 +140,9 @@ class Module:
         and the latter for many; "random:SEED", where a seed chooses
         a thread before each access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of
         threads among the resident ones, which are followed instruction for instruction under both engines
-        (spec/machine/schedule.md).
+        (spec/machine/schedule.md). Under "weakest:SEED" a seed chooses so, too, and each read of memory that threads share
+        returns one of the values that the memory model permits, not always the newest (spec/memory-model/stale-reads.md): the
+        engine has to be "exact" then, without `check`.
 
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
         bytes that it moved in each state space, and in textures and surfaces: `Outcome.counts`.
