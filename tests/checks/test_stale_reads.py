@@ -10,8 +10,9 @@ from fault_cases import RACES, UNSEEN, Case
 from test_suite import Launched
 
 import ptxspec
+from ptxspec.query.litmus.path_questions import model_of
 from ptxspec.query.litmus.reading import read
-from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
+from ptxspec.query.litmus.verdicts import LitmusQuestion
 
 #: how many programs are compared: by default, among slow tests, and in the long run; and under how many seeds
 FEW, MORE, MANY, SEEDS = 40, 300, 1500, 40
@@ -77,11 +78,11 @@ class Program:
     def allowed(self) -> set[tuple[int, ...]] | None:
         """The outcomes that the model allows; None if it says nothing of the program."""
         question = LitmusQuestion(read(self.litmus(), "test"), model_of("9.1"), "9.1", 1)
-        if question._has_mixed_race():
+        if question.has_mixed_race():
             return None
         return {
             tuple(final[value] for value in question.asked)
-            for combination in question._combinations()
+            for combination in question.combinations()
             for candidate in question.enumeration.candidates(combination, lambda values: True)
             for final in question._final(candidate)
         }

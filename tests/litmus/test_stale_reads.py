@@ -15,8 +15,9 @@ from random_programs import litmus_text
 
 from ptxspec import contracts
 from ptxspec.query.litmus.executions import Candidate, bits
+from ptxspec.query.litmus.path_questions import model_of
 from ptxspec.query.litmus.reading import read
-from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
+from ptxspec.query.litmus.verdicts import LitmusQuestion
 
 FEW, MORE = 60, 600
 
@@ -57,7 +58,7 @@ def compared(seed: int) -> tuple[int, int]:
     axioms."""
     question = LitmusQuestion(read(litmus_text(seed), "test"), model_of("9.1"), "9.1", 1)
     looked = kept = 0
-    for combination in question._combinations():
+    for combination in question.combinations():
         for candidate in question.enumeration.candidates(combination, lambda values: True, broken=True, deep=True):
             execution = candidate.execution
             if "written before" not in execution.known or not take_turns(candidate):

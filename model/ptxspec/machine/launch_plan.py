@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,9 +24,10 @@ from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.limits import LaunchLimits
-from ptxspec.machine.marshalling import Parameters
+from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
-from ptxspec.machine.owned import ReachedMemory
+from ptxspec.machine.owned import NO_MEMORY, ReachedMemory
+from ptxspec.machine.program import KernelProgram
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import CtaShare, together
@@ -78,6 +80,15 @@ class LaunchSettings(NamedTuple):
     observers: Sequence[Observer]
     observed: ObservedEvents
     collects: bool
+
+
+class LaidOutLaunch(NamedTuple):
+    """What a launch begins with: the kernel, the shape, the memory, and the arrays that are passed."""
+
+    program: KernelProgram
+    extents: Extents
+    memory: LaunchMemory
+    arrays: Sequence[PassedArray]
 
 
 class LaunchPlan:
@@ -159,6 +170,22 @@ class LaunchPlan:
         counts = None if counting is None else counting.counts(launches.checked)
         results = () if collector is None else (collector.findings(), collector.omitted)
         return Outcome(steps, schedule.reported, counts, *results)
+
+    @contextmanager
+    def laid_out(self, args: Sequence[Any]) -> Iterator[LaidOutLaunch]:
+        """What an execution begins with. Nothing is executed, and no memory of the caller is written. Raises what
+        `Module.launch` does."""
+        launches = self._launches
+        launches.space.begin()
+        parameters, arrays = self._parameters.arguments(args, launches.space)
+        blocks = launches.blocks(NO_MEMORY, arrays, False)
+        try:
+            memory = self._memory(blocks, parameters, args)
+            yield LaidOutLaunch(self.program, self._extents, memory, arrays)
+        finally:
+            blocks.end()
+            launches.space.forget([passed.block for passed in arrays])
+            self._forget()
 
     def _forget(self) -> None:
         """Let the next execution have other memory."""

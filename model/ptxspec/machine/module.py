@@ -3,7 +3,8 @@ NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Launches
-    from ptxspec.machine.launch_plan import LaunchPlan, Outcome
+    from ptxspec.machine.launch_plan import LaidOutLaunch, LaunchPlan, Outcome
     from ptxspec.machine.limits import Progress
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.owned import Memory
@@ -330,3 +331,18 @@ class PreparedLaunch:
 
 def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
     return memory if isinstance(memory, list | tuple) else (memory,)
+
+
+@contextmanager
+def laid_out(
+    module: Module, name: str, grid: Any, block: Any, dynamic_shared: Any, args: Sequence[Any]
+) -> Iterator[LaidOutLaunch]:
+    """What a launch of an entry begins with, which nobody executes. Raises what `Module.launch` does for wrong arguments."""
+    from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape, RequestedLaunch
+
+    shape, bounds = LaunchShape(grid, block, None, dynamic_shared, False), LaunchBounds(None, None, None, None)
+    options = LaunchOptions("exact", "hopper", 1, None, "early", "none", "round-robin", False)
+    with module.lock:
+        plan, _ = module._launches.plan(name, RequestedLaunch(shape, bounds, options))
+        with plan.laid_out(args) as launch:
+            yield launch
