@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.racing.checker import CellPool
-    from ptxspec.machine.stale_reads import StaleReads
 
 
 class LaunchShape(NamedTuple):
@@ -355,8 +354,7 @@ class Launches:
             self._profiles[name, seed] = Profile(name, seed)
         return self._profiles[name, seed]
 
-    def engine(self, settings: LaunchSettings, stale: StaleReads | None = None) -> Engine:
-        """The engine; the exact one lets reads return what `stale` says, if that is given."""
+    def engine(self, settings: LaunchSettings) -> Engine:
         if settings.engine == "native":
             if self._native is None:
                 from ptxspec.machine.native import NativeEngine  # LLVM, which the exact engine does without
@@ -366,7 +364,7 @@ class Launches:
             return self._native
         if self._exact is None:
             self._exact = ExactEngine()
-        self._exact.copies, self._exact.stale = settings.copies, stale
+        self._exact.copies, self._exact.stale = settings.copies, None
         return self._exact
 
     @contextmanager

@@ -18,6 +18,7 @@ from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.events import RACE, EventReceiver, ObservedEvents
+from ptxspec.machine.exact_engine import ExactEngine
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.host import Host, open_result
@@ -280,7 +281,10 @@ class LaunchPlan:
         limits.ctas = extents.ctas
         most = self._settings.workers if self.program.spreads else 1
         workers = limits.workers(min(most, -(-extents.ctas // slots)), self._batch_bytes)
-        engine = self._launches.engine(self._settings, stale)
+        engine = self._launches.engine(self._settings)
+        if stale is not None:
+            assert isinstance(engine, ExactEngine)
+            engine.stale = stale
         prepared = engine.prepared(self.program, workers > 1, limits.check)
         while len(self._memories) < workers:
             self._memories.append(host.memory.beside())
