@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ REGISTERS = 5
 
 class Program:
     """A program of threads in one or two CTAs, as a litmus test and as a kernel. `columns` have its lines as the former spells them;
-    `places` are the CTAs of the threads. A thread ends behind a `bne` whose register is not 1."""
+    `places` are the CTAs of the threads. A thread ends behind a `bne` whose register is not the number."""
 
     def __init__(self, columns: list[list[str]], places: list[int]):
         self.columns, self.places = columns, places
@@ -68,7 +69,7 @@ class Program:
         opcode, _, rest = line.partition(" ")
         operands = [o.strip() for o in rest.split(",")] if rest else []
         if opcode == "bne":
-            return f"setp.ne.u32 q, {operands[0]}, 1;\n@q bra E{thread};"
+            return f"setp.ne.u32 q, {operands[0]}, {operands[1]};\n@q bra E{thread};"
         if opcode.startswith(("fence", "bar")):
             return f"{line};"
         parts, operands = opcode.split("."), [f"[m+{BYTES[o]}]" if o in BYTES else o for o in operands]
@@ -162,7 +163,7 @@ def test_what_launches_leave_is_allowed_in_many_programs() -> None:
 
 
 #: shapes, the number of their outcomes, and how many of these launches leave
-SHAPES = {
+SHAPES: dict[str, tuple[Any, ...]] = {
     "message passing": (["st.weak x, 1", "st.weak y, 1"], ["ld.weak r0, y", "ld.weak r1, x"], 4, 4),
     "message passing, released": (
         ["st.weak x, 1", "st.release.gpu y, 1"], ["ld.acquire.gpu r0, y", "ld.weak r1, x"], 3, 3,
@@ -182,6 +183,10 @@ SHAPES = {
     "an earlier read that acquires": (
         ["st.weak x, 1", "st.release.gpu y, 1"],
         ["st.relaxed.gpu y, 2"], ["ld.relaxed.gpu r0, y", "ld.acquire.gpu r1, y", "ld.weak r2, x"], 18, 18,
+    ),
+    "two releases at one location": (
+        ["st.weak x, 1", "st.release.gpu y, 1", "st.release.cta y, 2", "st.relaxed.gpu y, 3"],
+        ["ld.acquire.gpu r0, y", "bne r0, 3, END", "ld.weak r1, x"], 4, 4,
     ),
     "independent reads": (
         ["st.relaxed.gpu x, 1"], ["st.relaxed.gpu y, 1"], ["ld.acquire.gpu r0, x", "ld.acquire.gpu r1, y"],
@@ -261,3 +266,16 @@ def test_observers_are_told_what_was_read() -> None:
         assert event.value == args[1][REGISTERS]
         told.add(event.value)
     assert told == {0, 1}
+
+
+def test_a_read_that_acquires_does_so_for_earlier_ones() -> None:
+    """Of a location: what an earlier strong read has read from is acquired too, and then nothing races."""
+    reader = ["ld.relaxed.gpu r0, y", "ld.acquire.gpu r1, y", "bne r0, 1, END", "ld.weak r2, x"]
+    program = Program([["st.weak x, 1", "st.release.gpu y, 1"], ["st.relaxed.gpu y, 2"], reader], [0, 1, 0])
+    module, looked = ptxspec.load(program.kernel()), 0
+    for seed in range(60):
+        args = [np.zeros(2, np.uint32), np.zeros(3 * REGISTERS, np.uint32)]
+        outcome = module.launch("k", 2, (1, 3), args, schedule=f"random:{seed}", check="race", findings="collect")
+        assert not outcome.findings
+        looked += args[1][2 * REGISTERS :][:2].tolist() == [1, 2]
+    assert looked > 1

@@ -175,12 +175,14 @@ class StaleReads:
         """One of some writes, as the seed says."""
         if len(writes) == 1:
             return writes[0]
-        return writes[-1 - self._draw(0, self.seed, len(writes))]
+        place: int = self._draw(0, self.seed, len(writes))
+        return writes[-1 - place]
 
     def _observe(self, source: RememberedWrite, kind: int, thread: int) -> None:
         """A thread reads a write by a strong operation, all of its bytes."""
         if self._are_strong(source, kind, thread):
-            time, observed = self.orders.time(thread), source
+            time = self.orders.time(thread)
+            observed: RememberedWrite | None = source
             while observed is not None:
                 observed.observers.setdefault(thread, time)
                 observed = observed.source

@@ -37,8 +37,8 @@ class FinalMemory(NamedTuple):
     execution that leaves this. Its threads are called by their numbers in the grid.
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
-    ... .visible .entry k(.param .u64 a) { .reg .b64 a; .reg .b32 t;
-    ...   ld.param.u64 a, [a]; mov.u32 t, %tid.x; st.global.u32 [a], t; ret; }'''
+    ... .visible .entry k(.param .u64 box) { .reg .b64 a; .reg .b32 t;
+    ...   ld.param.u64 a, [box]; mov.u32 t, %tid.x; st.global.u32 [a], t; ret; }'''
     >>> first, second = ptxspec.outcomes(ptxspec.load(text), "k", block=2, args=[np.zeros(1, np.uint32)]).memories
     >>> first.arrays[0], first.witness.operations[0].name
     (array([0], dtype=uint32), 'P0.1')
@@ -53,7 +53,7 @@ class LaunchOutcomes(NamedTuple):
     what was not looked at.
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
-    ... .visible .entry k(.param .u64 a) { .reg .b64 a; ld.param.u64 a, [a]; red.global.add.u32 [a], 1; ret; }'''
+    ... .visible .entry k(.param .u64 box) { .reg .b64 a; ld.param.u64 a, [box]; red.global.add.u32 [a], 1; ret; }'''
     >>> outcomes = ptxspec.outcomes(ptxspec.load(text), "k", block=3, args=[np.zeros(1, np.uint32)])
     >>> outcomes.complete, [memory.arrays for memory in outcomes.memories]
     (True, [(array([3], dtype=uint32),)])
