@@ -49,7 +49,7 @@ class RememberedWrite:
         self.released: tuple[Released, ...] = ()
 
 
-#: of a byte, the writes that are remembered, the newest last
+#: of a byte, the writes that are remembered, the newest last; never changed, since bytes share it
 History = list[RememberedWrite]
 
 
@@ -215,11 +215,11 @@ class StaleReads:
                 write.before |= {number} | (other.before & earlier.keys())
         if self._is_strong(kind):
             self._publish(write, self._histories[begin][-1])
-        for place in places:
-            history = [*self._histories[place], write]
-            if len(history) > MOST_WRITES:
-                history.pop(0).source = None
-            self._histories[place] = history
+        for history, group in groupby(places, lambda place: self._histories[place]):
+            longer = [*history, write]
+            if len(longer) > MOST_WRITES:
+                longer.pop(0).source = None
+            self._histories |= dict.fromkeys(group, longer)
 
     def _publish(self, write: RememberedWrite, newest: RememberedWrite) -> None:
         """A strong write makes known what it releases; `newest` is what an atomic one has read."""
@@ -241,8 +241,8 @@ class StaleReads:
                 start = at + fresh[0] - places[0]
                 held = array[start : start + len(fresh)].tobytes()
                 write = self._remembered(_NOBODY, 0, _INITIAL, fresh[0], held, (array, start))
-                for place in fresh:
-                    self._histories[place] = [write]
+                history = [write]
+                self._histories |= dict.fromkeys(fresh, history)
 
     def _remembered(self, thread: int, time: int, kind: int, place: int, data: bytes, at: Any) -> RememberedWrite:
         self._made += 1
