@@ -170,5 +170,11 @@ def test_large_launches_and_wrong_arguments_are_refused() -> None:
         ptxspec.outcomes(module, "k")
     with pytest.raises(ValueError, match="no entry is called"):
         ptxspec.outcomes(module, "other", args=args_of())
+    memory = ptxspec.Memory()
+    with pytest.raises(ptxspec.Unsupported, match="argument 0 is a Pointer"):
+        ptxspec.outcomes(module, "k", args=[memory.allocate(16), args_of()[1]])
+    open_branch = module_of("", "ld.u32 x, [a]; div.u32 x, 1, x; setp.eq.u32 p, x, 0; @p bra E; st.u32 [o], 1; E:")
+    with pytest.raises(ptxspec.Unsupported, match="leaves open"):
+        ptxspec.outcomes(open_branch, "k", block=2, args=args_of())
     with pytest.raises(ValueError, match="limit"):
         ptxspec.outcomes(module, "k", args=args_of(), limit=0)

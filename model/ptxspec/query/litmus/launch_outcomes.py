@@ -12,10 +12,12 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, Op, unbanked
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.launch_plan import LaidOutLaunch
 from ptxspec.machine.marshalling import host_array
 from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.module import Module, laid_out
+from ptxspec.machine.pointers import Pointer
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.query.litmus.executions import Candidate, OutOfTime
 from ptxspec.query.litmus.path_questions import LitmusWitness, PathQuestion, model_of
@@ -23,6 +25,7 @@ from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk, Variable
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, constant
+from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.operations import ByteRange, OperationKind, ThreadPlace
 from ptxspec.terms.vocabulary import FALSE, substitute
 
@@ -105,6 +108,9 @@ def outcomes(
         raise ValueError(f"loops are taken 0 to 100 times, not {loops!r}")
     if not isinstance(limit, int) or limit < 1:
         raise ValueError(f"limit is an integer above 0, not {limit!r}")
+    for i, value in enumerate(args):
+        if isinstance(value, Pointer | Texture | Sampler | Surface):
+            raise Unsupported(f"argument {i} is a {type(value).__name__}: arrays and numbers are followed")
     began = time.monotonic()
     with laid_out(module, name, grid, block, dynamic_shared, args) as launch:
         question = LaunchQuestion(module.checked, launch, model, loops)
@@ -277,6 +283,8 @@ class LaunchQuestion(PathQuestion):
                         )
                 if not combination.phases:
                     self.notes["threads may wait at a barrier that never completes"] = None
+        except NoChoice as error:
+            raise Unsupported(f"a branch depends on a result that PTX leaves open: {error}") from None
         except OutOfTime:
             self.notes["not all executions were looked at in time"] = None
             return [*left.values()], False
