@@ -71,12 +71,12 @@ if TYPE_CHECKING:
     from ptxspec.query.evaluate import Chosen, Executed, Results, evaluate
     from ptxspec.query.explaining import Explained, ExplainedLine, ExplainedValue, Explanation, explain
     from ptxspec.query.finding import Finding, Findings, find
+    from ptxspec.query.litmus.launch_outcomes import FinalMemory, LaunchOutcomes, outcomes
+    from ptxspec.query.litmus.path_questions import LitmusOperation, LitmusWitness
     from ptxspec.query.litmus.reading import LitmusError
     from ptxspec.query.litmus.verdicts import (
         BrokenAxiom,
-        LitmusOperation,
         LitmusVerdict,
-        LitmusWitness,
         LivenessVerdict,
         litmus,
     )
@@ -150,12 +150,15 @@ _PLACES = {
     "Finding": "ptxspec.query.finding",
     "Findings": "ptxspec.query.finding",
     "find": "ptxspec.query.finding",
+    "FinalMemory": "ptxspec.query.litmus.launch_outcomes",
+    "LaunchOutcomes": "ptxspec.query.litmus.launch_outcomes",
+    "outcomes": "ptxspec.query.litmus.launch_outcomes",
     "LitmusError": "ptxspec.query.litmus.reading",
     "BrokenAxiom": "ptxspec.query.litmus.verdicts",
-    "LitmusOperation": "ptxspec.query.litmus.verdicts",
+    "LitmusOperation": "ptxspec.query.litmus.path_questions",
     "LitmusVerdict": "ptxspec.query.litmus.verdicts",
     "LivenessVerdict": "ptxspec.query.litmus.verdicts",
-    "LitmusWitness": "ptxspec.query.litmus.verdicts",
+    "LitmusWitness": "ptxspec.query.litmus.path_questions",
     "litmus": "ptxspec.query.litmus.verdicts",
     "Synthesis": "ptxspec.query.synthesis.search",
     "synthesize": "ptxspec.query.synthesis.search",
@@ -194,6 +197,7 @@ __all__ = [
     "ExplainedValue",
     "Explanation",
     "FilterMode",
+    "FinalMemory",
     "Finding",
     "Findings",
     "Form",
@@ -202,6 +206,7 @@ __all__ = [
     "Geometry",
     "LaunchError",
     "LaunchFinding",
+    "LaunchOutcomes",
     "Layout",
     "LitmusError",
     "LitmusMethod",
@@ -254,6 +259,7 @@ __all__ = [
     "link",
     "litmus",
     "load",
+    "outcomes",
     "prove",
     "synthesize",
 ]

@@ -8,8 +8,9 @@ import pytest
 
 import ptxspec
 from ptxspec import contracts
+from ptxspec.query.litmus.path_questions import model_of
 from ptxspec.query.litmus.reading import read
-from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
+from ptxspec.query.litmus.verdicts import LitmusQuestion
 
 #: how many programs are compared: by default, among slow tests, and in the long run
 FEW, MORE, MANY = 40, 200, 1500
@@ -88,7 +89,7 @@ class Program:
 def races_of(text: str) -> bool:
     """Whether some execution has a data race, of other operations than two weak writes of one value."""
     question = LitmusQuestion(read(text, "test"), model_of("9.1"), "9.1", 1)
-    for combination in question._combinations():
+    for combination in question.combinations():
         operations = combination.operations
         for candidate in question.enumeration.candidates(combination, lambda values: True):
             rows = candidate.execution.rows(contracts.races.races(question.model))

@@ -185,6 +185,13 @@ def orders(text: str) -> tuple[str, int]:
     return status, len(operations) + len(broken)
 
 
+def left_by(module: ptxspec.Module, box: npt.NDArray[np.uint32]) -> tuple[int, bool]:
+    outcomes: ptxspec.LaunchOutcomes = ptxspec.outcomes(module, "count", block=2, args=[box], limit=10, timeout=5.0)
+    memories: tuple[ptxspec.FinalMemory, ...] = outcomes.memories
+    witnesses: list[ptxspec.LitmusWitness] = [memory.witness for memory in memories if memory.arrays[0] is not None]
+    return len(witnesses), outcomes.complete and not outcomes.notes and outcomes.seconds >= 0
+
+
 def refusals() -> list[str]:
     said: list[str] = []
     try:
@@ -216,6 +223,7 @@ def main() -> None:
     assert images(module) == (2, 2, 1)
     assert questions() == "refuted"
     assert queries() == "shl.b32 d, a, 1;"
+    assert left_by(module, np.zeros(1, np.uint32)) == (2, True)
     forms: list[ptxspec.Form] = ptxspec.forms("bfe")
     assert forms[0].mnemonic == "bfe.u32" and ptxspec.__version__
     print("everything was used")

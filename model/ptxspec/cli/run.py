@@ -75,9 +75,10 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
     "--schedule",
     default="auto",
     show_default=True,
-    metavar="auto|round-robin|warps|random:SEED|T,T,…",
+    metavar="auto|round-robin|warps|random:SEED|weakest:SEED|T,T,…",
     help="Which thread runs next: in turns, in turns that the threads of a warp have together (auto: if there are many), drawn "
-    "before each access to memory, or as listed by --json of another launch.",
+    "before each access to memory, with reads of any value that the memory model permits (weakest, with --engine exact), or as "
+    "listed by --json of another launch.",
 )
 @click.option(
     "--counts",
@@ -277,7 +278,7 @@ def _schedule(text: str) -> str | list[int]:
         return [int(number) for number in text.split(",")]
     except ValueError:
         raise Failed(
-            f"--schedule {text}: auto, round-robin, warps, random:SEED, or numbers of threads, as in 0,1,1"
+            f"--schedule {text}: auto, round-robin, warps, random:SEED, weakest:SEED, or numbers of threads, as in 0,1,1"
         ) from None
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         operations,
         races,
         scopes,
+        stale_reads,
         synchronization,
     )
     from ptxspec.spec.operands import type_checking
@@ -136,6 +137,7 @@ PAGES = {
     "operations": "memory_model.operations",
     "races": "memory_model.races",
     "scopes": "memory_model.scopes",
+    "stale_reads": "memory_model.stale_reads",
     "synchronization": "memory_model.synchronization",
     "warps": "machine.warps",
 }

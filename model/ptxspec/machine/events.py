@@ -57,13 +57,12 @@ OF_ACCESSES = frozenset({EventKind.READ, EventKind.WRITE})
 OF_ARRIVALS = frozenset({EventKind.ARRIVE, EventKind.RELEASE})
 #: of these the driver tells, and of these the functions of asynchronous operations
 OF_DRIVER = frozenset({EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
-#: the check for races, and of what it is told
+#: the check for races, and the one for what nothing has initialized
 RACE = "race"
-#: the check for what nothing has initialized
 UNINITIALIZED = "uninitialized"
-OF_RACES = frozenset(
-    {EventKind.READ, EventKind.WRITE, EventKind.FENCE, EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE}
-)
+#: what orders accesses, and what the check for races is told of
+OF_ORDERS = frozenset({EventKind.FENCE, EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
+OF_RACES = OF_ACCESSES | OF_ORDERS
 OF_OPERATIONS = frozenset({EventKind.INITIATE, EventKind.END, EventKind.READ, EventKind.WRITE})
 #: the words of an event as an engine notes it: its kind, the first CTA of the batch, the instruction's index, the thread among
 #: the resident ones, the host's address of what is accessed and how many bytes that is, a value of 128 bits, and the number of
@@ -100,6 +99,8 @@ class ObservedEvents(NamedTuple):
 
     unwritten: bool = False
     """whether global memory may hold what nothing has initialized"""
+    weakest: bool = False
+    """whether the launch follows what orders accesses, to let reads return older values than the newest"""
 
     @classmethod
     def of(cls, counts: bool, kinds: Collection[EventKind], checks: frozenset[str]) -> ObservedEvents:
@@ -118,12 +119,12 @@ class ObservedEvents(NamedTuple):
     @property
     def meetings(self) -> bool:
         """Whether the driver tells of events."""
-        return bool(self.kinds & OF_DRIVER)
+        return self.weakest or bool(self.kinds & OF_DRIVER)
 
     @property
     def by_threads(self) -> bool:
         """Whether threads have to be watched one by one."""
-        return bool(self.kinds - {EventKind.REPORT})
+        return self.weakest or bool(self.kinds - {EventKind.REPORT})
 
     @property
     def accesses(self) -> bool:
@@ -133,7 +134,7 @@ class ObservedEvents(NamedTuple):
     @property
     def operations(self) -> bool:
         """Whether asynchronous operations tell of events."""
-        return bool(self.kinds & OF_OPERATIONS)
+        return self.weakest or bool(self.kinds & OF_OPERATIONS)
 
 
 #: nothing is observed

@@ -27,7 +27,7 @@ from ptxspec.machine.driver.places import BARRIERS, LANES, enqueue
 from ptxspec.machine.driver.warp_collectives import warp_of
 from ptxspec.machine.engine import PreparedProgram, ThreadFault
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
+from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, OF_ORDERS, UNOBSERVED, WORDS, EventKind
 from ptxspec.machine.flow import Block
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.kernel_tables import KernelTables, kernel_tables
@@ -102,6 +102,7 @@ from ptxspec.terms.vocabulary import TRUE
 
 if TYPE_CHECKING:
     from ptxspec.machine.in_flight import ExactOperations
+    from ptxspec.machine.stale_reads import StaleReads
 
 
 #: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions came before
@@ -121,23 +122,27 @@ class ExactEngine:
         self.seen: BlockObserver | None = None
         #: who is told of each thread that ends, likewise
         self.left: EndObserver | None = None
+        #: what reads return that need not return the newest value, likewise
+        self.stale: StaleReads | None = None
 
     def prepared(self, program: KernelProgram, spread: bool, watch: Callable[[], None]) -> InterpretedKernel:
         assert not spread
         key = id(program.flow)
         if key not in self._programs:
             self._programs[key] = InterpretedKernel(program, kernel_tables(program, "exact"))
-        return self._programs[key]._replace(copies=self.copies, seen=self.seen, left=self.left)
+        return self._programs[key]._replace(copies=self.copies, seen=self.seen, left=self.left, stale=self.stale)
 
 
 class InterpretedKernel(NamedTuple):
-    """A program, what is known of it, when pieces of its operations land, and who watches blocks and ends."""
+    """A program, what is known of it, when pieces of its operations land, who watches blocks and ends, and what reads return that
+    need not return the newest value."""
 
     program: KernelProgram
     tables: KernelTables
     copies: Copies = "early"
     seen: BlockObserver | None = None
     left: EndObserver | None = None
+    stale: StaleReads | None = None
 
     def start(
         self, memory: LaunchMemory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
@@ -195,6 +200,7 @@ class ExactRun:
     ):
         program = prepared.program
         self.watch, self.tables, self.seen, self.left = watch, prepared.tables, prepared.seen, prepared.left
+        self.stale = prepared.stale
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = contracts.variables
@@ -226,7 +232,7 @@ class ExactRun:
         from ptxspec.machine.in_flight import ExactOperations  # a page that few kernels need
 
         used, row = self.program.asynchronous, self.program.row
-        operations = ExactOperations(m, used, copies, self.note, self.observed.operations, row)
+        operations = ExactOperations(m, used, copies, self.note_operation, self.observed.operations, row)
         self.memory.in_flight = operations.in_flight
         return operations
 
@@ -828,8 +834,12 @@ class ExactRun:
         size = effect.type.bytes
         array, at = self.place(effect, op, env, thread)
         self.count(array, effect.bytes)
+        stale, grid_thread = self.stale_of(array, thread)
         for i in range(effect.count):
-            data = array[at + i * size : at + (i + 1) * size].tobytes()
+            if stale is None:
+                data = array[at + i * size : at + (i + 1) * size].tobytes()
+            else:
+                data = stale.read(self.index, grid_thread, array, at + i * size, size, isinstance(effect, Update))
             env[f"%loaded{i}"] = value = int.from_bytes(data, "little")
             self.note_access(EventKind.READ, thread, array, at + i * size, size, value)
 
@@ -838,13 +848,22 @@ class ExactRun:
         array, at = self.place(effect, op, env, thread)
         if isinstance(effect, Store):
             self.count(array, effect.bytes)
+        stale, grid_thread = self.stale_of(array, thread)
         for i, value in enumerate(self.values("stored", effect.values, env, thread)):
             data = value.to_bytes(size, "little")
+            if stale is not None:
+                stale.write(self.index, grid_thread, array, at + i * size, data)
             array.data[at + i * size : at + (i + 1) * size] = data
             self.note_access(EventKind.WRITE, thread, array, at + i * size, size, value)
         if effect.life is not None:
             assert self.operations is not None
             self.operations.change_object(effect.life, thread, self.index, (array, at))
+
+    def stale_of(self, array: np.ndarray, thread: int) -> tuple[StaleReads | None, int]:
+        """What says which values are read from an array, if these need not be the newest, and the thread's number in the grid."""
+        if self.stale is None or not self.stale.covers(array):
+            return None, thread
+        return self.stale, self.stale.thread_of(thread, self.machine.first)
 
     def initiate(self, effect: Initiate, op: Any, index: int, thread: int) -> None:
         """Initiate an asynchronous operation, or none."""
@@ -957,6 +976,8 @@ class ExactRun:
 
     def note(self, kind: EventKind, instruction: int, thread: int, **fields: int) -> None:
         """Note an event, if that kind is observed; what is not given is 0."""
+        if self.stale is not None and kind in OF_ORDERS:
+            self.stale.take(kind, instruction, self.stale.thread_of(thread, self.machine.first), fields.get("value", 0))
         if kind in self.observed.kinds:
             if len(self.noted) == MOST_NOTED:
                 self.tell_events()
@@ -968,6 +989,12 @@ class ExactRun:
                 **fields,
             }
             self.noted.append(tuple(event.get(word, 0) & (1 << 64) - 1 for word in WORDS))
+
+    def note_operation(self, kind: EventKind, instruction: int, thread: int, **fields: int) -> None:
+        """Note an event of an asynchronous operation."""
+        if self.stale is not None and kind is EventKind.WRITE:
+            self.stale.forget(fields["location"], fields["size"])
+        self.note(kind, instruction, thread, **fields)
 
     def note_access(self, kind: EventKind, thread: int, array: np.ndarray, at: int, size: int, value: int) -> None:
         """Note that a value is read or written, if that is observed."""

@@ -266,7 +266,10 @@ class Launches:
         if requested.findings not in get_args(options.OnFindings):
             raise ValueError(f"findings is 'raise' or 'collect', not {requested.findings!r}")
         kinds = {EventKind(k) for o in requested.observers for k in o.kinds}
-        observed = ObservedEvents.of(requested.counts, kinds, checks)
+        observed, schedule = ObservedEvents.of(requested.counts, kinds, checks), TurnSchedule(requested.schedule)
+        if schedule.weakest:
+            _check_weakest(engine, checks)
+            observed = observed._replace(weakest=True)
         in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds or checks)
         if requested.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {requested.contract!r}")
@@ -276,7 +279,7 @@ class Launches:
             printed=requested.printed or _to_standard_output,
             copies=_landing(requested.copies),
             contracts_all=requested.contract == "all",
-            schedule=TurnSchedule(requested.schedule),
+            schedule=schedule,
             fresh=self._fresh(seed),
             profile=self._profile(requested.profile, seed),
             observers=requested.observers,
@@ -361,7 +364,7 @@ class Launches:
             return self._native
         if self._exact is None:
             self._exact = ExactEngine()
-        self._exact.copies = settings.copies
+        self._exact.copies, self._exact.stale = settings.copies, None
         return self._exact
 
     @contextmanager
@@ -425,6 +428,16 @@ def _landing(copies: Any) -> options.Copies:
     if copies not in ("early", "late", "each") and not drawn:
         raise ValueError(f"copies is {words}, not {copies!r}")
     return copies
+
+
+def _check_weakest(engine: Any, checks: frozenset[str]) -> None:
+    """Raises ValueError where no launch lets its reads return older values than the newest."""
+    if engine != "exact":
+        raise ValueError(f"under schedule='weakest' the engine is 'exact', not {engine!r}")
+    if checks:
+        raise ValueError(
+            "under schedule='weakest' nothing is checked: a check looks at launches in which each read returns the newest value"
+        )
 
 
 def _to_standard_output(text: str) -> None:

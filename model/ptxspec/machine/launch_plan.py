@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,15 +18,17 @@ from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.events import RACE, EventReceiver, ObservedEvents
+from ptxspec.machine.exact_engine import ExactEngine
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES
 from ptxspec.machine.imaging import ImageUnit
 from ptxspec.machine.limits import LaunchLimits
-from ptxspec.machine.marshalling import Parameters
+from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
-from ptxspec.machine.owned import ReachedMemory
+from ptxspec.machine.owned import NO_MEMORY, ReachedMemory
+from ptxspec.machine.program import KernelProgram
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import CtaShare, together
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.launch import Launches
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.racing.checker import CellPool
+    from ptxspec.machine.stale_reads import StaleReads
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -77,6 +81,15 @@ class LaunchSettings(NamedTuple):
     observers: Sequence[Observer]
     observed: ObservedEvents
     collects: bool
+
+
+class LaidOutLaunch(NamedTuple):
+    """What a launch begins with: the kernel, the shape, the memory, and the arrays that are passed."""
+
+    program: KernelProgram
+    extents: Extents
+    memory: LaunchMemory
+    arrays: Sequence[PassedArray]
 
 
 class LaunchPlan:
@@ -159,6 +172,22 @@ class LaunchPlan:
         results = () if collector is None else (collector.findings(), collector.omitted)
         return Outcome(steps, schedule.reported, counts, *results)
 
+    @contextmanager
+    def laid_out(self, args: Sequence[Any]) -> Iterator[LaidOutLaunch]:
+        """What an execution begins with. Nothing is executed, and no memory of the caller is written. Raises what
+        `Module.launch` does."""
+        launches = self._launches
+        launches.space.begin()
+        parameters, arrays = self._parameters.arguments(args, launches.space)
+        blocks = launches.blocks(NO_MEMORY, arrays, False)
+        try:
+            memory = self._memory(blocks, parameters, args)
+            yield LaidOutLaunch(self.program, self._extents, memory, arrays)
+        finally:
+            blocks.end()
+            launches.space.forget([passed.block for passed in arrays])
+            self._forget()
+
     def _forget(self) -> None:
         """Let the next execution have other memory."""
         self._memories, self._runs, self._fills = [], {}, self._launches.fills
@@ -223,7 +252,7 @@ class LaunchPlan:
             receivers.append(UninitializedChecker(checked, program, extents, memory, collector))
         host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
         try:
-            return self._share(host) if program.flow.blocks else 0
+            return self._share(host, self._stale(extents, memory, schedule)) if program.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         except LaunchError as error:
@@ -238,13 +267,24 @@ class LaunchPlan:
             self._launches.cells = CellPool()
         return self._launches.cells
 
-    def _share(self, host: Host) -> int:
+    def _stale(self, extents: Extents, memory: LaunchMemory, schedule: TurnSchedule) -> StaleReads | None:
+        """What reads return that need not return the newest value."""
+        if not schedule.weakest:
+            return None
+        from ptxspec.machine.stale_reads import StaleReads  # with pages that few launches need
+
+        return StaleReads(self._cells().classes(self.program.kernel, extents.threads), extents, memory, schedule.seed)
+
+    def _share(self, host: Host, stale: StaleReads | None) -> int:
         """Let workers run the grid; how many steps that took."""
         extents, limits, slots = host.extents, host.limits, self._slots
         limits.ctas = extents.ctas
         most = self._settings.workers if self.program.spreads else 1
         workers = limits.workers(min(most, -(-extents.ctas // slots)), self._batch_bytes)
         engine = self._launches.engine(self._settings)
+        if stale is not None:
+            assert isinstance(engine, ExactEngine)
+            engine.stale = stale
         prepared = engine.prepared(self.program, workers > 1, limits.check)
         while len(self._memories) < workers:
             self._memories.append(host.memory.beside())
@@ -264,5 +304,7 @@ class LaunchPlan:
                     self._runs[worker] = running
             works.append(partial(of_worker.run, running, worker, share))
         steps = together(works, limits.stop)
+        if stale is not None:
+            stale.settle()
         limits.note_end()
         return steps

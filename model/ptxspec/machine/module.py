@@ -3,7 +3,8 @@ NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Launches
-    from ptxspec.machine.launch_plan import LaunchPlan, Outcome
+    from ptxspec.machine.launch_plan import LaidOutLaunch, LaunchPlan, Outcome
     from ptxspec.machine.limits import Progress
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.owned import Memory
@@ -140,7 +141,9 @@ class Module:
         and the latter for many; "random:SEED", where a seed chooses
         a thread before each access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of
         threads among the resident ones, which are followed instruction for instruction under both engines
-        (spec/machine/schedule.md).
+        (spec/machine/schedule.md). Under "weakest:SEED" a seed chooses so, too, and each read of memory that threads share
+        returns one of the values that the memory model permits, not always the newest (spec/memory-model/stale-reads.md): the
+        engine has to be "exact" then, without `check`.
 
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
         bytes that it moved in each state space, and in textures and surfaces: `Outcome.counts`.
@@ -328,3 +331,18 @@ class PreparedLaunch:
 
 def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
     return memory if isinstance(memory, list | tuple) else (memory,)
+
+
+@contextmanager
+def laid_out(
+    module: Module, name: str, grid: Any, block: Any, dynamic_shared: Any, args: Sequence[Any]
+) -> Iterator[LaidOutLaunch]:
+    """What a launch of an entry begins with, which nobody executes. Raises what `Module.launch` does for wrong arguments."""
+    from ptxspec.machine.launch import LaunchBounds, LaunchOptions, LaunchShape, RequestedLaunch
+
+    shape, bounds = LaunchShape(grid, block, None, dynamic_shared, False), LaunchBounds(None, None, None, None)
+    options = LaunchOptions("exact", "hopper", 1, None, "early", "none", "round-robin", False)
+    with module.lock:
+        plan, _ = module._launches.plan(name, RequestedLaunch(shape, bounds, options))
+        with plan.laid_out(args) as launch:
+            yield launch

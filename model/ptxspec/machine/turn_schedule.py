@@ -12,7 +12,7 @@ from ptxspec.machine.driver.codes import CHOICES, DRAWN, IN_TURNS, LISTED
 from ptxspec.machine.engine import EngineRun
 
 #: what a schedule may be, for messages
-_MAY_BE = "'auto', 'round-robin', 'warps', 'random:SEED', or a list of numbers of threads"
+_MAY_BE = "'auto', 'round-robin', 'warps', 'random:SEED', 'weakest:SEED', or a list of numbers of threads"
 #: schedules that choose nobody
 _WITHOUT_CHOICES = ("auto", "round-robin", "warps")
 
@@ -25,13 +25,15 @@ class TurnSchedule:
         self.chooses, self.seed = IN_TURNS, 0
         #: what turns are wanted, if the launch says so
         self._turns = schedule if isinstance(schedule, str) and schedule in _WITHOUT_CHOICES else "round-robin"
+        #: whether reads may return older values than the newest, as the seed says
+        self.weakest = False
         self.listed: list[int] = []
         #: the numbers of the threads that were chosen, of those that were resident then
         self.made: list[int] = []
         if isinstance(schedule, str):
-            kind, _, seed = schedule.partition(":")
-            if kind == "random" and seed.isascii() and seed.isdecimal() and len(seed) < 20:
-                self.chooses, self.seed = DRAWN, int(seed) & (1 << 63) - 1
+            kind, _, seed = ("weakest:0" if schedule == "weakest" else schedule).partition(":")
+            if kind in ("random", "weakest") and seed.isascii() and seed.isdecimal() and len(seed) < 20:
+                self.chooses, self.seed, self.weakest = DRAWN, int(seed) & (1 << 63) - 1, kind == "weakest"
             elif schedule not in _WITHOUT_CHOICES:
                 raise ValueError(f"schedule is {_MAY_BE}, not {schedule!r}")
         elif isinstance(schedule, Sequence):

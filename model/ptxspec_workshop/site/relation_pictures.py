@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ptxspec import contracts
 from ptxspec.query.litmus.drawing import READS_FROM, drawn
+from ptxspec.query.litmus.path_questions import model_of
 from ptxspec.query.litmus.reading import read
-from ptxspec.query.litmus.verdicts import LitmusQuestion, model_of
+from ptxspec.query.litmus.verdicts import LitmusQuestion
 
 
 def markdown(module: str, name: str, lines: Sequence[str]) -> str:

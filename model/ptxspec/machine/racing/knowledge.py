@@ -26,27 +26,48 @@ class Releaser(NamedTuple):
     thread: int
 
 
+#: what is released: by whom, and the entries of a log, up to one
+Released = tuple[Releaser, Unit, int]
+
+
 class StrongWrite(NamedTuple):
-    """The last strong write of a location, its class and its thread, and what it publishes, by the operation that releases it."""
+    """A strong write of a location, its class and its thread, and what it publishes, by the operation that releases it. Atomic
+    operations that read from it publish more in the same logs."""
 
     kind: int
     thread: int
     published: dict[Releaser, Log]
 
+    def released(self) -> tuple[Released, ...]:
+        """What is published up to now."""
+        return tuple((release, (LOG, log.number), log.length) for release, log in self.published.items())
+
 
 class Observation(NamedTuple):
-    """What a thread has read and not acquired: by an operation of this class, the logs up to entries, and who released them."""
+    """What a thread has read and not acquired, by an operation of this class."""
 
     kind: int
-    released: tuple[tuple[Releaser, Unit, int], ...]
+    released: tuple[Released, ...]
+
+    def joined(self, later: Observation, most: int) -> Observation:
+        """This and what was read later, of which most things are kept."""
+        lengths = {(release, log): length for release, log, length in self.released}
+        for release, log, length in later.released:
+            lengths[release, log] = max(length, lengths.pop((release, log), 0))
+        return Observation(
+            later.kind, tuple((release, log, length) for (release, log), length in list(lengths.items())[-most:])
+        )
 
 
 class Knowledge:
     """What each thread knows of the others. Threads, warps and CTAs are those of the grid, by their numbers."""
 
-    def __init__(self, classes: OperationClasses, threads: int, warps: int, cluster: int):
+    def __init__(
+        self, classes: OperationClasses, threads: int, warps: int, cluster: int, most_observed: int = MOST_OBSERVED
+    ):
         """`threads` and `warps` are those of a CTA, `cluster` are the CTAs of a cluster."""
         self.classes, self.threads, self.warps, self.cluster = classes, threads, warps, cluster
+        self.most_observed = most_observed
         self.logs = Logs()
         self._known: dict[Unit, Known] = {}
         #: of each CTA, which of its threads and warps know something
@@ -54,8 +75,8 @@ class Knowledge:
         #: of each thread, what it knew at its last releasing fence of each class
         self._fences: dict[int, dict[int, Known]] = defaultdict(dict)
         self._writes: dict[int, StrongWrite] = {}
-        #: of a thread and a location, its last operation there that released, and what it knew
-        self._released: dict[tuple[int, int], tuple[int, Known]] = {}
+        #: of a thread and a location, what it knew at its last operation there of each class that releases
+        self._released: dict[tuple[int, int], dict[int, Known]] = {}
         self._observed: dict[int, dict[int, Observation]] = defaultdict(dict)
         #: by the scope of a fence, and the threads that it includes, what fences in Fence-SC order know
         self._sequential: dict[tuple[int, int], Log] = {}
@@ -151,26 +172,37 @@ class Knowledge:
     def read(self, thread: int, kind: int, location: int) -> None:
         """A thread reads a location by a strong operation."""
         last = self._writes.get(location)
-        if last is None or not last.published or not self.classes.begins_acquire(kind):
-            return
-        if not self.classes.strong(last.kind, kind, self.level(last.thread, thread)):
-            self.missed[thread] = Releaser(last.kind, last.thread), kind
-            return
-        released = tuple((release, (LOG, log.number), log.length) for release, log in last.published.items())
-        observation = Observation(kind, released)
-        if self.classes.acquires(kind, kind):
-            self._acquire(thread, kind, observation)
-        observed = self._observed[thread]
-        if location in observed:  # what was read there before counts as well
-            before = {(release, log): length for release, log, length in observed[location].released}
-            before |= {(release, log): length for release, log, length in released}
-            latest = list(before.items())[-MOST_OBSERVED:]
-            observation = Observation(kind, tuple((release, log, length) for (release, log), length in latest))
-        observed[location] = observation
+        self.observe(thread, kind, location, last, () if last is None else last.released())
+
+    def observe(
+        self, thread: int, kind: int, location: int, write: StrongWrite | None, released: tuple[Released, ...]
+    ) -> None:
+        """A thread reads a location by a strong operation, from this write, which publishes so much; None if that is weak."""
+        classes, observed = self.classes, self._observed[thread]
+        acquires, earlier = classes.acquires(kind, kind), observed.get(location)
+        if released and write is not None and classes.begins_acquire(kind):
+            if classes.strong(write.kind, kind, self.level(write.thread, thread)):
+                now = Observation(kind, released)
+                if acquires:
+                    self._acquire(thread, kind, now)
+                observed[location] = now if earlier is None else earlier.joined(now, self.most_observed)
+            else:
+                self.missed[thread] = Releaser(write.kind, write.thread), kind
+        if acquires and earlier is not None and classes.acquires(earlier.kind, kind):
+            left = tuple(r for r in earlier.released if r not in released)
+            self._acquire(thread, kind, Observation(earlier.kind, left))
 
     def write(self, thread: int, kind: int, location: int, done: Known) -> bool:
         """A thread writes a location by a strong operation; `done` is what it did itself. Whether that publishes something."""
-        classes, last = self.classes, self._writes.get(location)
+        write, publishes = self.publish(thread, kind, location, done, self._writes.get(location))
+        self._writes[location] = write
+        return publishes
+
+    def publish(
+        self, thread: int, kind: int, location: int, done: Known, last: StrongWrite | None
+    ) -> tuple[StrongWrite, bool]:
+        """What a strong write publishes, and whether it releases something itself; an atomic one reads from the `last` one."""
+        classes = self.classes
         published: dict[Releaser, Log] = {}
         if (
             last is not None
@@ -178,24 +210,19 @@ class Knowledge:
             and classes.strong(last.kind, kind, self.level(last.thread, thread))
         ):
             published = last.published
-        releases: list[tuple[int, Known]] = []
+        at_location = self._released.get((thread, location), {})
         if classes.releases(kind, kind):
-            known = self._snapshot(thread, done)
-            releases.append((kind, known))
-            self._released[thread, location] = kind, known
-        elif (thread, location) in self._released:
-            earlier, known = self._released[thread, location]
-            if classes.releases(earlier, kind):
-                releases.append((earlier, known))
-        releases += [(fence, known) for fence, known in self._fences[thread].items() if classes.releases(fence, kind)]
+            at_location = self._released.setdefault((thread, location), at_location)
+            at_location[kind] = self._snapshot(thread, done)
+        behind = (*at_location.items(), *self._fences[thread].items())
+        releases = [(earlier, known) for earlier, known in behind if classes.releases(earlier, kind)]
         representative = self.cta_of(thread) * self.threads if classes.has_narrow else -1
         for by, known in releases:
             release = Releaser(by, representative)
             if release not in published:
                 published[release] = self.logs.new()
             published[release].append(known)
-        self._writes[location] = StrongWrite(kind, thread, published)
-        return bool(releases)
+        return StrongWrite(kind, thread, published), bool(releases)
 
     def fence(self, thread: int, kind: int, done: Known) -> None:
         """A thread executes a memory fence."""

@@ -46,7 +46,7 @@ class Combination:
                 here = ByteRange(variable.name, 0, variable.size)
                 self._initial[len(self.operations)] = variable.initial
                 nowhere = ThreadPlace(-1, -1, -1)
-                text = f"{variable.name} = {variable.initial}"
+                text = f"{variable.name} = {variable.initial}" if variable.size <= 8 else f"{variable.name} at first"
                 self.noted.append(None)
                 self.operations.append(
                     Operation(OperationKind.WRITE, None, nowhere, 0, text, address=here, location=here)

@@ -100,6 +100,7 @@ class ThreadWalk(KernelExecution):
         self.addresses, self.loops = addresses, loops
         self._objects = sorted((address, name) for name, address in addresses.items())
         self._path = _Partial(0, 0)
+        self._place: ByteRange | None = None
 
     # operands ------------------------------------------------------------------------------------------------------------
 
@@ -113,6 +114,10 @@ class ThreadWalk(KernelExecution):
 
     def special(self, name: str, lane: int) -> Any:
         raise Unsupported(f"{name} is read: a litmus test says of a thread which CTA it belongs to, and no more")
+
+    def taking_part(self, threads: int) -> int | None:
+        """How many threads take part in a barrier for which an instruction says so many; None: all of the CTA."""
+        return threads
 
     # paths ---------------------------------------------------------------------------------------------------------------
 
@@ -198,18 +203,20 @@ class ThreadWalk(KernelExecution):
         env = self.sources(op, self._way(path), 0)
         address = substitute(effect.address, env)
         if address.lo == address.hi:
-            yield self._place_at(address.lo, effect.bytes, op), path
+            yield self._place_at(address.lo, effect, op), path
             return
         bytes = effect.bytes
         for start, name in self._objects:
-            for offset in range(0, self.checked.places[name].size - bytes + 1, bytes):
+            for offset in range(0, self.variables[name].size - bytes + 1, bytes):
                 condition = address == start + offset
                 if condition is not FALSE:
                     yield ByteRange(name, offset, bytes), self._where(path, condition)
 
-    def _place_at(self, address: int, bytes: int, op: Op) -> ByteRange:
+    def _place_at(self, address: int, effect: effects.Access, op: Op) -> ByteRange:
+        """The bytes that an access to an address reaches."""
+        bytes = effect.bytes
         for start, name in self._objects:
-            if start <= address and address + bytes <= start + self.checked.places[name].size:
+            if start <= address and address + bytes <= start + self.variables[name].size:
                 return ByteRange(name, address - start, bytes)
         raise Unsupported(f"{self._text(op)} accesses no variable of the test")
 
@@ -355,7 +362,8 @@ class ThreadWalk(KernelExecution):
                 if number.lo != number.hi or (threads is not None and threads.lo != threads.hi):
                     raise Unsupported(f"{self._text(op)}: which barrier it is depends on what is read")
                 kind = kinds.BARRIER if isinstance(effect, effects.Wait) else kinds.ARRIVAL
-                self._add(kind, op, barrier=f"CTA {number.lo}", threads=None if threads is None else threads.lo)
+                count = None if threads is None else self.taking_part(threads.lo)
+                self._add(kind, op, barrier=f"CTA {number.lo}", threads=count)
         return replace(path, operations=self._path.operations)
 
 

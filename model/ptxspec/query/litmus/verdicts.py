@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import product
 from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
 from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
 from ptxspec.machine.call_graph import linked
-from ptxspec.query.litmus.drawing import COHERENCE, READS_FROM, drawn
-from ptxspec.query.litmus.executions import Candidate, Enumeration, OutOfTime, bits
+from ptxspec.query.litmus.executions import Candidate, OutOfTime, bits
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.liveness import SpinSearch
+from ptxspec.query.litmus.path_questions import LitmusWitness, PathQuestion, model_of, witness_as_dict
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
@@ -24,8 +22,8 @@ from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.relations import NEWEST_MODEL, OLDEST_MODEL, MemoryModel, Relation
-from ptxspec.terms.vocabulary import FALSE, TRUE
+from ptxspec.terms.relations import MemoryModel, Relation
+from ptxspec.terms.vocabulary import TRUE
 
 #: how often a loop is taken at most
 LOOPS = 2
@@ -33,46 +31,6 @@ LOOPS = 2
 MOST_BROKEN = 2_000
 #: how far apart variables lie, and where the first one does
 _APART, _FIRST = 1 << 20, 1 << 32
-
-
-class LitmusOperation(NamedTuple):
-    """An operation of an execution that is shown: its name, its instruction, and what it reads and writes, if it does.
-
-    >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
-    >>> ptxspec.litmus(text).witness.operations[0]
-    LitmusOperation(name='P0.1', text='st.weak.global.b32 [x], 1', reads=None, writes=1)
-    """
-
-    name: str
-    text: str
-    reads: int | None
-    writes: int | None
-
-
-class LitmusWitness(NamedTuple):
-    """An execution. `operations` are what the threads execute, `reads_from` is the write of each read, and `coherence` the pairs
-    of writes in coherence order, all by their names; `final` has what is asked about, by its name in the condition.
-
-    >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
-    >>> ptxspec.litmus(text).witness.final
-    {'x': 1}
-    """
-
-    operations: tuple[LitmusOperation, ...]
-    reads_from: dict[str, str]
-    coherence: tuple[tuple[str, str], ...]
-    final: dict[str, int]
-
-    def svg(self) -> str:
-        """A picture of the execution, as SVG: a column for each thread, with arrows from writes to the reads that read from them,
-        and to later writes.
-
-        >>> text = "PTX t { x = 0; } P0@cta 0,gpu 0 ; st.weak x, 1 ; exists (x == 1)"
-        >>> ptxspec.litmus(text).witness.svg().startswith("<svg")
-        True
-        """
-        sources = [(writer, reader) for reader, writer in self.reads_from.items()]
-        return drawn(self.operations, {READS_FROM: sources, COHERENCE: self.coherence})
 
 
 class BrokenAxiom(NamedTuple):
@@ -152,27 +110,11 @@ class LitmusVerdict(NamedTuple):
         live = self.liveness
         return {
             **self._asdict(),
-            "witness": _witness_as_dict(self.witness),
-            "liveness": None if live is None else {**live._asdict(), "witness": _witness_as_dict(live.witness)},
+            "witness": witness_as_dict(self.witness),
+            "liveness": None if live is None else {**live._asdict(), "witness": witness_as_dict(live.witness)},
             "reasons": [reason._asdict() for reason in self.reasons],
             "seconds": round(self.seconds, 3),
         }
-
-
-def _witness_as_dict(witness: LitmusWitness | None) -> dict[str, Any] | None:
-    if witness is None:
-        return None
-    return {**witness._asdict(), "operations": [operation._asdict() for operation in witness.operations]}
-
-
-def model_of(name: str) -> MemoryModel:
-    """The memory model of an edition, such as "9.1" or "ptx-7.5". Raises ValueError."""
-    match = re.fullmatch(r"(?:ptx-)?v?(\d+)\.(\d+)", name)
-    version = (int(match[1]), int(match[2])) if match else None
-    if version is None or not OLDEST_MODEL <= version <= NEWEST_MODEL:
-        oldest, newest = (".".join(map(str, v)) for v in (OLDEST_MODEL, NEWEST_MODEL))
-        raise ValueError(f"{name!r} is no edition with a memory model: {oldest} to {newest}")
-    return MemoryModel(version)
 
 
 def litmus(
@@ -220,20 +162,19 @@ def impossible(
     return question.impossible(set(outcomes))
 
 
-class LitmusQuestion:
+class LitmusQuestion(PathQuestion):
     """A test and a model, and the paths of its threads."""
 
     def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
-        self.test, self.model, self.model_name, self.loops = test, model, name, loops
-        self.enumeration = Enumeration(model)
+        super().__init__(model, name)
+        self.test, self.variables, self.loops = test, test.variables, loops
         self.asked = values_in(test.condition)
         self.of_memory = any(value[0] == "memory" for value in self.asked)  # type: ignore[index]
-        self.notes: dict[str, None] = {}
         for name in test.undeclared:
             self.notes[f"{name} is not declared: it holds 0 at first"] = None
         module = module_of(test)
         addresses = {n: _FIRST + i * _APART for i, n in enumerate(test.variables)}
-        self.paths = []
+        self.paths: list[list[ThreadPath]] = []
         for thread, place in enumerate(test.places):
             kernel = linked(module, f"P{thread}")
             registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
@@ -250,7 +191,7 @@ class LitmusQuestion:
         witness: LitmusWitness | None = None
         reasons: tuple[BrokenAxiom, ...] = ()
         try:
-            if self._has_mixed_race():
+            if self.has_mixed_race():
                 status = "undefined"
             elif by == "solver":
                 status, witness = self._solved()
@@ -279,7 +220,7 @@ class LitmusQuestion:
             return None
         try:
             for candidate, spinning in search.executions():
-                witness = self._shown(candidate, {})
+                witness = self.shown(candidate, {})
                 return LivenessVerdict("spins", self.loops, tuple(f"P{thread}" for thread in spinning), witness)
         except OutOfTime:
             return LivenessVerdict("unknown", self.loops, (), None)
@@ -287,9 +228,9 @@ class LitmusQuestion:
 
     def impossible(self, left: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
         """Those of the outcomes that no execution has. `left` is changed."""
-        if self._has_mixed_race():
+        if self.has_mixed_race():
             return set()
-        for combination in self._combinations():
+        for combination in self.combinations():
             paths = combination.paths
 
             def may_be_left(values: dict[str, int], paths: Any = paths) -> bool:
@@ -327,7 +268,7 @@ class LitmusQuestion:
     def _solved(self) -> tuple[LitmusStatus, LitmusWitness | None]:
         """What a solver says."""
         status: LitmusStatus = "forbidden"
-        for combination in self._combinations():
+        for combination in self.combinations():
             for phases in combination.phases:
                 formula = Formula(self.model, combination, phases, self.enumeration.check_time)
                 answer = formula.solve(self._outcome, self.enumeration.deadline - time.monotonic())
@@ -363,21 +304,6 @@ class LitmusQuestion:
                 if self._is_wanted(final.__getitem__):
                     return self._shown(candidate, final)
         raise AssertionError("no execution is what the solver has found")
-
-    def _combinations(self) -> Iterator[Combination]:
-        for paths in product(*self.paths):
-            self.enumeration.check_time()
-            if all(path.ended and not any(c is FALSE for c in path.conditions) for path in paths):
-                combination = Combination(self.test.variables, paths)
-                self._check_edition(combination)
-                yield combination
-
-    def _check_edition(self, combination: Combination) -> None:
-        for operation in combination.operations:
-            major, minor = contracts.scopes.first_edition(operation)
-            if not self.model.since(major, minor):
-                why = f"the memory model of PTX {self.model_name} does not speak of it: that of {major}.{minor} does"
-                raise Unsupported(f"{operation.text}: {why}")
 
     # outcomes ------------------------------------------------------------------------------------------------------------
 
@@ -423,23 +349,6 @@ class LitmusQuestion:
                     )
             yield registers | memory
 
-    def _has_mixed_race(self) -> bool:
-        """Whether an execution has a data race of mixed size, so that the model says nothing of the program."""
-        page, completely = contracts.races, contracts.operations.overlap_completely
-        races = page.mixed_size_races(self.model)
-        for combination in self._combinations():
-            of_threads = [o for o in combination.operations if o.thread is not None]
-            if not any(page.conflict(a, b) and not completely(a, b) for a in of_threads for b in of_threads):
-                continue
-            for candidate in self.enumeration.candidates(combination, lambda values: True):
-                for first, row in enumerate(candidate.execution.rows(races)):
-                    if row:
-                        names = Reasons(candidate.execution).names
-                        words = races.words.format(names[first], names[next(bits(row))])
-                        self.notes[f"the model says nothing of this program: {words}"] = None
-                        return True
-        return False
-
     def _witness(self) -> LitmusWitness | None:
         result = self.execution()
         return None if result is None else self._shown(*result)
@@ -447,7 +356,7 @@ class LitmusQuestion:
     def execution(self) -> tuple[Candidate, dict[object, int]] | None:
         """An execution with the outcome that is asked about, and what is asked about in the end; None if there is none. Raises
         OutOfTime."""
-        for combination in self._combinations():
+        for combination in self.combinations():
             for candidate in self.enumeration.candidates(combination, self._may_be_wanted(combination)):
                 for final in self._final(candidate):
                     if self._is_wanted(final.__getitem__):
@@ -467,21 +376,7 @@ class LitmusQuestion:
         return self._shown(*result), tuple(pairs)
 
     def _shown(self, candidate: Candidate, final: dict[object, int]) -> LitmusWitness:
-        execution, combination = candidate.execution, candidate.combination
-        names = Reasons(execution).names
-        shown, sources = [], {}
-        for i, (operation, noted) in enumerate(zip(execution.operations, combination.noted, strict=True)):
-            written = None if noted is None or noted.writes is None else value_of(noted.writes, candidate.values)
-            was_read = None if noted is None or not noted.reads else candidate.values[noted.reads]
-            if operation.thread is not None:
-                shown.append(LitmusOperation(names[i], operation.text, was_read, written))
-            for rows in execution.read:
-                for k in range(len(names)):
-                    if rows[i] >> k & 1:
-                        sources[names[k]] = names[i]
-        order = execution.rows(self.enumeration.coherence)
-        pairs = [(names[i], names[k]) for i in range(len(names)) for k in range(len(names)) if order[i] >> k & 1]
-        return LitmusWitness(tuple(shown), sources, tuple(pairs), {_spelled(v): n for v, n in final.items()})
+        return self.shown(candidate, {_spelled(v): n for v, n in final.items()})
 
     # reasons -------------------------------------------------------------------------------------------------------------
 
@@ -501,7 +396,7 @@ class LitmusQuestion:
     def _count_broken(self, counts: dict[str, int], examples: dict[str, Candidate]) -> None:
         """Count executions with the outcome by the axiom that they break, with an example of each."""
         looked = 0
-        for combination in self._combinations():
+        for combination in self.combinations():
             wanted = self._may_be_wanted(combination)
             for candidate in self.enumeration.candidates(combination, wanted, broken=True, deep=self.of_memory):
                 if candidate.broken is None:

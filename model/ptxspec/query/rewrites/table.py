@@ -8,7 +8,8 @@ from itertools import product
 from typing import Literal, NamedTuple, get_args
 
 from ptxspec.base.options import LitmusMethod
-from ptxspec.query.litmus.verdicts import litmus, model_of
+from ptxspec.query.litmus.path_questions import model_of
+from ptxspec.query.litmus.verdicts import litmus
 from ptxspec.query.rewrites.contexts import Rewrite, Witness, witness
 from ptxspec.query.rewrites.simulation import Simulation
 from ptxspec.query.rewrites.steps import RewriteStep, line_of
