@@ -14,6 +14,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 )
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Stop, Update
+from ptxspec.terms.vocabulary import freedoms_in
 from ptxspec_workshop.generate.effect_cases import asks_images
 from ptxspec_workshop.record import image_answers
 from ptxspec_workshop.record.families import FAMILIES
@@ -42,7 +43,7 @@ def unasked(form: Form) -> str | None:
         return image_answers.gap(form.mnemonic)
     meaning = form.meaning(form.absences[-1])
     match meaning.effect:
-        case Update():
+        case Update() if freedoms_in(*meaning.effect.values):
             return "what it leaves is undefined"
         case Stop():
             return "it ends the launch, which leaves nothing to read"
