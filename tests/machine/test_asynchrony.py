@@ -907,8 +907,8 @@ PARTLY = copying(f"mov.u32 %r6, 3; cp.async.ca.shared.global [%r4], [%rd3], 4, %
         ("spares_target", lambda right: lambda operation, begin, size: size == size, FORGOTTEN),
         ("spares_target", lambda right: lambda operation, begin, size: operation.size == size - size, SPARED),
         ("spares_source", lambda right: lambda operation, begin, size: size != size, BESIDE),
-        ("land_all", lambda right: lambda operation: (operation, operation.size, operation.size - operation.size), PARTLY),
-        ("initiate", lambda right: lambda o, t, s, f, r, u: right(o, t, s, f, r + 1, u), PARTLY),
+        ("land_all", lambda right: lambda o: (*right(o)[:3], o.size, right(o)[4], o.size - o.size), PARTLY),
+        ("initiate", lambda right: lambda o, t, s, f, r, *more: right(o, t, s, f, r + 1, *more), PARTLY),
         ("fits", lambda right: lambda read, size: read < size, TWO),
     ],
 )  # fmt: skip
@@ -936,7 +936,7 @@ def test_pieces_that_land_elsewhere_are_noticed(monkeypatch: pytest.MonkeyPatch)
     """A fault in how single pieces land changes what both engines do, where pieces land one by one."""
     shorter = (
         "land",
-        lambda right: lambda operation, number: (*right(operation, number)[:2], *right(operation, number)[3:1:-1]),
+        lambda right: lambda operation, number: (*right(operation, number)[:3], *right(operation, number)[:2:-1]),
     )
     never = "has_landed", lambda right: lambda operation, number: number == number
     for name, wrong in (shorter, never):
@@ -964,7 +964,7 @@ def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
     }
     advances = {f"advance{i}" for i in range(len(used.advances))}
     supplied = {
-        "copy_bytes", "clear_bytes", "read_object", "write_object", "read_element", "write_element", "write_carried",
+        "copy_bytes", "fill_bytes", "read_object", "write_object", "read_element", "write_element", "write_carried",
         "tell_operation", "tell_bytes",
     }  # fmt: skip
     assert steps - supplied == set(used.steps()) - advances

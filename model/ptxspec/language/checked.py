@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ptxspec import contracts
@@ -184,6 +184,16 @@ class Op(NamedTuple):
     """the labels that an indirect branch may go to"""
     space: str = ""
     """the state space of the access, where the form alone does not say it: that of the frame, or a bank of constants"""
+
+
+def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
+    """What each operand is to the instruction, and the operand; braces and brackets that group operands taken apart."""
+    for part, operand in zip(op.plan.parts, op.operands, strict=True):
+        if isinstance(part, Grouped):
+            assert isinstance(operand, tree.Group)
+            yield from zip(part.members, operand.elements, strict=True)
+        else:
+            yield part, operand
 
 
 class Missing(NamedTuple):

@@ -161,6 +161,8 @@ def _tuple_problem(form: Form, operand: Operand, kind: Kind) -> str | None:
     types, sizes = form.definition.elements(operand.name, form.modifiers), contracts.type_checking.TUPLES
     in_braces = isinstance(kind, kinds.BracesKind)
     written = kind.elements if isinstance(kind, kinds.BracesKind) else (kind,)
+    if operand.name in form.definition.exact:
+        return _several_problem(form, types, kind)
     least = next(n for n in sizes if n >= len(types))
     exact = not operand.bracketed and operand.name not in form.definition.padded
     if (exact and len(written) != least) or not (operand.bracketed or in_braces):
@@ -194,6 +196,8 @@ def _special_problem(form: Form, wanted: Special, kind: Kind, name: str) -> str 
         return _handle_problem(form, wanted, kind)
     if wanted.name == "variable_address":
         return _variable_problem(form, kind)
+    if wanted.name == "map_address":
+        return _map_problem(form, kind)
     if wanted.name == "cache_policy":
         if kind is kinds.INTEGER or _holds_a_handle(kind):
             return None
@@ -263,6 +267,22 @@ def _handle_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
 def _holds_a_handle(kind: Kind) -> bool:
     """Whether this is a register that may hold a handle or a cache policy."""
     return isinstance(kind, Type) and kind.width == 64 and not kind.is_float
+
+
+def _map_problem(form: Form, kind: Kind) -> str | None:
+    """Why an operand cannot stand for the generic address of a tensor map, or None."""
+    of_buffers = contracts.state_spaces.OF_BUFFERS
+    match kind:
+        case Type() if kind.kind not in ("f", "pred") and kind.width in (32, 64):
+            return None
+        case kinds.VariableKind(space):
+            return (
+                None
+                if space == of_buffers
+                else f"{form.mnemonic} names variables in .{of_buffers} alone, this is in .{space}"
+            )
+        case _:
+            return f"{form.mnemonic} needs a register with an address here, not {described(kind)}"
 
 
 def _variable_problem(form: Form, kind: Kind) -> str | None:

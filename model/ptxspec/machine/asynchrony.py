@@ -56,6 +56,9 @@ def operation_begins(
     source: int,
     read: int,
     unit: int,
+    lead: int,
+    reorder: int,
+    fill: int,
     completes: int,
     change: int,
     follows: int,
@@ -66,9 +69,10 @@ def operation_begins(
     """A thread initiates an operation, which completes on the object at a location, or on none (0), changes memory by a step, by
     its number from 1 on, or writes it (0), and follows those of a mechanism, by its number from 1 on, or none (0). It may carry
     what it writes, in two words. Its number; 0 if there is no room for it."""
-    number = is_noted(m, mechanism, thread, op, target, size, source, read, unit, completes, change, carries)
+    number = is_noted(m, mechanism, thread, op, target, size, source, read, completes, change, carries)
     if number == 0:
         return 0
+    m.initiate(number, target, size, source, read, unit, lead, reorder, fill)
     m.operation_follows[number] = follows
     m.operation_low[number] = low
     m.operation_high[number] = high
@@ -81,8 +85,7 @@ def operation_begins(
         m.tell_operation(INITIATE, op, thread, number, target, size)
     at_once = m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0
     if m.landing_way == EARLY or at_once:
-        copied, zeros = m.land_all(number)
-        copy(m, number, 0, copied, zeros)
+        pieces_land(m, number)
     if at_once:
         completes_on_object(m, number)
     elif m.landing_way != EARLY or completes:
@@ -101,7 +104,6 @@ def is_noted(
     size: int,
     source: int,
     read: int,
-    unit: int,
     completes: int,
     change: int,
     carries: int,
@@ -120,7 +122,6 @@ def is_noted(
         m.operations = m.operations + 1
         number = m.operations
     m.lines = m.lines + room
-    m.initiate(number, target, size, source, read, unit)
     m.operation_thread[number] = thread
     m.operation_op[number] = op
     m.operation_mechanism[number] = mechanism
@@ -130,6 +131,7 @@ def is_noted(
     m.operation_listed[number] = listed
     m.operation_next[number] = 0
     m.operation_place[number] = 0
+    m.operation_before[number] = m.last_operation[thread]
     if m.first_operation[thread]:
         m.operation_next[m.last_operation[thread]] = number
     else:
@@ -142,7 +144,6 @@ def is_noted(
 
 def operations_end(m: OperationsMachine, thread: int) -> None:
     """Those of a thread's operations end that it knows to be complete."""
-    before = 0
     number = m.first_operation[thread]
     while number:
         following = m.operation_next[number]
@@ -153,19 +154,27 @@ def operations_end(m: OperationsMachine, thread: int) -> None:
         else:
             complete = is_complete(m, m.operation_mechanism[number], thread, m.operation_mark[number])
         if complete:
-            if before:
-                m.operation_next[before] = following
-            else:
-                m.first_operation[thread] = following
-            if following == 0:
-                m.last_operation[thread] = before
-            operation_ends(m, number)
-        else:
-            if m.operation_object[number] == 0 and m.operation_listed[number]:
-                if has_read(m, m.operation_mechanism[number], thread, m.operation_mark[number]):
-                    source_is_free(m, number)
-            before = number
+            operation_leaves(m, number)
+        elif m.operation_object[number] == 0 and m.operation_listed[number]:
+            if has_read(m, m.operation_mechanism[number], thread, m.operation_mark[number]):
+                source_is_free(m, number)
         number = following
+
+
+def operation_leaves(m: OperationsMachine, number: int) -> None:
+    """An operation ends, and is none of its thread's any more."""
+    thread = m.operation_thread[number]
+    before = m.operation_before[number]
+    following = m.operation_next[number]
+    if before:
+        m.operation_next[before] = following
+    else:
+        m.first_operation[thread] = following
+    if following:
+        m.operation_before[following] = before
+    else:
+        m.last_operation[thread] = before
+    operation_ends(m, number)
 
 
 def source_is_free(m: OperationsMachine, number: int) -> None:
@@ -287,7 +296,10 @@ def completes_on_object(m: OperationsMachine, number: int) -> None:
         if m.observes_operations:
             m.tell_bytes(WRITE, m.operation_op[number], m.operation_thread[number], -number, place, OBJECT_BITS // 8)
         m.operation_mark[number] = 1
-        operations_end(m, m.operation_thread[number])
+        if m.operation_follows[number]:
+            operations_end(m, m.operation_thread[number])
+        else:
+            operation_leaves(m, number)
 
 
 def those_before_complete(m: OperationsMachine, number: int) -> None:
@@ -320,8 +332,9 @@ def object_at(m: OperationsMachine, place: int) -> int:
 
 def object_begins(m: OperationsMachine, thread: int, op: int, place: int) -> int:
     """A thread lets an object begin at a location. Its number; 0 if there is no room for it."""
-    number = is_noted(m, LIVES, thread, op, place, OBJECT, place, 0, 0, place, 0, 0)
+    number = is_noted(m, LIVES, thread, op, place, OBJECT, place, 0, place, 0, 0)
     if number:
+        m.initiate(number, place, OBJECT, place, 0, 0, 0, 0, 0)
         m.operation_mark[number] = 0
         m.operation_follows[number] = 0
         m.operation_lives[number] = 0
@@ -339,9 +352,8 @@ def may_end(m: OperationsMachine, place: int) -> int:
 def object_ends(m: OperationsMachine, place: int) -> None:
     """The object at a location ends."""
     number = object_at(m, place)
-    m.operation_mark[number] = 1
     m.object_changes = m.object_changes + 1
-    operations_end(m, m.operation_thread[number])
+    operation_leaves(m, number)
 
 
 def object_changes_now(m: OperationsMachine) -> None:
@@ -410,53 +422,61 @@ def objects_complete(m: OperationsMachine) -> int:
 
 def rest_lands(m: OperationsMachine, number: int) -> None:
     """The pieces of an operation land that have not."""
-    for piece in range(PIECES):
-        if not m.has_landed(number, piece):
-            piece_lands(m, number, piece)
+    pieces_land(m, number)
     all_have_landed(m, number)
+
+
+def pieces_land(m: OperationsMachine, number: int) -> None:
+    """The pieces of an operation are written that have not been."""
+    if m.is_whole(number):
+        begin, before, copied, source, behind = m.land_all(number)
+        copy(m, number, begin, before, copied, source, behind)
+    else:
+        piece = 0
+        while piece < PIECES and m.is_piece(number, piece):
+            if not m.has_landed(number, piece):
+                piece_lands(m, number, piece)
+            piece = piece + 1
 
 
 def piece_lands(m: OperationsMachine, number: int, piece: int) -> None:
     """A piece is written."""
-    begin, copied, zeros = m.land(number, piece)
-    copy(m, number, begin, copied, zeros)
+    begin, before, copied, source, behind = m.land(number, piece)
+    copy(m, number, begin, before, copied, source, behind)
 
 
-def copy(m: OperationsMachine, number: int, begin: int, copied: int, zeros: int) -> None:
-    """From so far behind the beginning of an operation's target on, so many bytes are copied or changed, and so many behind them
-    become zeros."""
-    target, _, source, _ = m.footprint(number)
+def copy(m: OperationsMachine, number: int, begin: int, before: int, copied: int, source: int, behind: int) -> None:
+    """From so far behind the beginning of an operation's target on, so many bytes are filled, so many copied from a location or
+    changed by what lies there, and so many filled behind them."""
+    target, _, _, _ = m.footprint(number)
     change = m.operation_change[number]
     carries = m.operation_carries[number]
+    to = target + begin + before
+    if before:
+        m.fill_bytes(target + begin, before, m.fill_of(number))
     if change:
-        change_elements(m, number, change - 1, begin, begin + copied)
+        change_elements(m, number, change - 1, to, source, copied)
     elif carries:
         if copied:
-            m.write_carried(target + begin, begin, copied, m.operation_low[number], m.operation_high[number])
+            m.write_carried(to, begin, copied, m.operation_low[number], m.operation_high[number])
     else:
-        m.copy_bytes(target + begin, source + begin, copied)
-    m.clear_bytes(target + begin + copied, zeros)
+        m.copy_bytes(to, source, copied)
+    if behind:
+        m.fill_bytes(to + copied, behind, m.fill_of(number))
     if m.observes_operations:
         op = m.operation_op[number]
         thread = m.operation_thread[number]
         if carries == 0:
-            m.tell_bytes(READ, op, thread, number, source + begin, copied)
-        m.tell_bytes(WRITE, op, thread, number, target + begin, copied + zeros)
+            m.tell_bytes(READ, op, thread, number, source, copied)
+        m.tell_bytes(WRITE, op, thread, number, target + begin, before + copied + behind)
 
 
-def change_elements(m: OperationsMachine, number: int, change: int, begin: int, end: int) -> None:
-    """The elements of an operation between two places become what a step makes of them and of what it reads."""
-    target, _, source, _ = m.footprint(number)
-    at = begin
-    while at < end:
-        if change == 0:
-            size = m.element0
-        elif change == 1:
-            size = m.element1
-        elif change == 2:
-            size = m.element2
-        else:
-            size = m.element3
+def change_elements(m: OperationsMachine, number: int, change: int, target: int, source: int, count: int) -> None:
+    """The elements in so many bytes at a location become what a step makes of them and of what lies at another one, or of what the
+    operation carries."""
+    size = m.element_size(change)
+    at = 0
+    while at < count:
         if m.operation_carries[number] == 0:
             value = m.read_element(source + at, size)
         elif at == 0:
@@ -464,15 +484,7 @@ def change_elements(m: OperationsMachine, number: int, change: int, begin: int, 
         else:
             value = m.operation_high[number]
         old = m.read_element(target + at, size)
-        if change == 0:
-            new = m.change0(old, value)
-        elif change == 1:
-            new = m.change1(old, value)
-        elif change == 2:
-            new = m.change2(old, value)
-        else:
-            new = m.change3(old, value)
-        m.write_element(target + at, size, new)
+        m.write_element(target + at, size, m.change(change, old, value))
         at = at + size
 
 
@@ -567,8 +579,8 @@ def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
 
 #: every one of these functions
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    operation_begins, is_noted, those_before_complete, object_at, object_begins, may_end, object_ends, object_changes_now,
-    completion_breaks, may_begin, operations_end, source_is_free, operation_ends, batch_ends, mark_of, is_complete,
+    operation_begins, is_noted, pieces_land, those_before_complete, object_at, object_begins, may_end, object_ends, object_changes_now,
+    completion_breaks, may_begin, operations_end, operation_leaves, source_is_free, operation_ends, batch_ends, mark_of, is_complete,
     has_read, completes_on_object, turn_begins, objects_complete, rest_lands, piece_lands, copy, change_elements,
     all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write, may_change, are_spared,
 )  # fmt: skip

@@ -875,7 +875,9 @@ class ExactRun:
         _, align = extent_of(op)
         slot, changes = thread // self.extents.threads, effect.change is not None
         size, read, to = self.values("initiated", (effect.size, effect.read, effect.to), {}, thread)
-        check_read(read, size)
+        lead, reorder, fill = self.values("arranged", (effect.lead, effect.reorder, effect.fill), {}, thread)
+        if effect.reorder.hi == 0:
+            check_read(lead + read, size)
         self.address = to
         check_variable(self.program, index, to, align)
         target = self.memory.ranged(effect.space, to, align, size, True, slot, thread, changes=changes)
@@ -896,7 +898,9 @@ class ExactRun:
         if effect.object is not None:
             where = self.object(effect.completion, effect.among, effect.object, thread)
         self.address = to
-        self.operations.initiate(effect, thread, index, target, size, begin, read, where, carried)
+        self.operations.initiate(
+            effect, thread, index, target, size, begin, read, where, carried, (lead, reorder, fill)
+        )
 
     def object(self, completion: Any, among: str, at: Int, thread: int) -> Place:
         """Where an object lies on which an operation is to complete."""

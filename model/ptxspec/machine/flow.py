@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Grouped, Kernel, Op, Read, Written
+from ptxspec.language.checked import Kernel, Op, Read, Written, parts_of
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import call_graph
 from ptxspec.machine.events import UNOBSERVED, EventKind, ObservedEvents
@@ -380,16 +380,6 @@ def branch_target(op: Op, effect: Branch) -> str:
         if part == Read(name) and isinstance(operand, tree.Name):
             return operand.text
     raise AssertionError(f"{op.plan.form} has no operand {name}")
-
-
-def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
-    """What each operand is to the instruction, and the operand; braces and brackets that group operands taken apart."""
-    for part, operand in zip(op.plan.parts, op.operands, strict=True):
-        if isinstance(part, Grouped):
-            assert isinstance(operand, tree.Group)
-            yield from zip(part.members, operand.elements, strict=True)
-        else:
-            yield part, operand
 
 
 def destination_operands(op: Op) -> Iterator[tuple[Any, int]]:

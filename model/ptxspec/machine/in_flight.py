@@ -235,7 +235,9 @@ class ExactOperations:
         for name, taken in used.steps().items():
             setattr(machine, name, inventory.scripted_step(*taken, machine))
         machine.copy_bytes = lambda target, source, count: places.write(target, places.read(source, count))
-        machine.clear_bytes = lambda target, count: places.write(target, bytes(count))
+        machine.fill_bytes = lambda target, count, fill: places.write(
+            target, bytes(count) if fill == 0 else fill.to_bytes(2, "little") * (count // 2)
+        )
         machine.read_element = lambda place, size: _word(places.read(place, size))
         machine.write_element = lambda place, size, value: places.write(place, _bytes(value)[:size])
         machine.write_carried = lambda target, begin, count, low, high: places.write(
@@ -269,12 +271,14 @@ class ExactOperations:
         read: int,
         completes: Place | None,
         carried: bytes = b"",
+        arrangement: Sequence[int] = (0, 0, 0),
     ) -> None:
         """A thread initiates an operation that it may initiate, and that `completes` on an object in memory, or on none. One
-        without a source has `carried` with it what it writes. Raises Violation if there is no room."""
+        without a source has `carried` with it what it writes. The `arrangement` is what is filled before what is read, the bits in which
+        offsets differ, and the fill. Raises Violation if there is no room."""
         unit = effect.together.bit_length() - 1
         locate = self.in_flight.locate
-        footprint = locate(*target), size, 0 if source is None else locate(*source), read, unit
+        footprint = locate(*target), size, 0 if source is None else locate(*source), read, unit, *arrangement
         place = 0 if completes is None else locate(*completes)
         mechanism, change = self.used.mechanism(effect), self.used.change(effect)
         words = int(source is None), _word(carried[:8]), _word(carried[8:])
@@ -285,9 +289,7 @@ class ExactOperations:
         """A thread initiates an operation without bytes, which follows others. Raises Violation if there is no room."""
         place, mechanism = self.in_flight.locate(*completes), self.used.mechanism(effect)
         follows = self.used.follows(effect)
-        if not asynchrony.operation_begins(
-            self.machine, mechanism, thread, op, 0, 0, 0, 0, 0, place, 0, follows, 0, 0, 0
-        ):
+        if not asynchrony.operation_begins(self.machine, mechanism, thread, op, *[0] * 8, place, 0, follows, 0, 0, 0):
             raise too_many(effect.among)
 
     def change_object(self, life: Life, thread: int, op: int, place: Place) -> None:

@@ -27,8 +27,6 @@ from ptxspec.terms.vocabulary import resolve, select
 
 #: how many completion mechanisms a kernel may use
 MECHANISMS = 4
-#: by how many steps its operations may change memory
-CHANGES = 4
 
 
 class OperationsMachine(Protocol):
@@ -55,12 +53,8 @@ class OperationsMachine(Protocol):
     object_changes: int
     completion_fault: int
     completion_rule: int
-    # whether somebody is told of events; how many bytes an element has that each step changes
+    # whether somebody is told of events
     observes_operations: int
-    element0: int
-    element1: int
-    element2: int
-    element3: int
     # how many words a thread's record of each completion mechanism has
     words0: int
     words1: int
@@ -71,7 +65,7 @@ class OperationsMachine(Protocol):
     # completes or 0 (its mark then says whether it has), whether that begins and ends, the mechanism of those that it follows,
     # plus 1, the step by which it changes memory, plus 1, whether it carries what it writes, how many bytes are in the lists of
     # what is read, what it carries (of an object: how many operations in flight are to complete on it), the thread's next one (or
-    # the next that is free), and its place among those of which pieces have not landed, plus 1. An object that has begun is among
+    # the next that is free) and the one before it, and its place among those of which pieces have not landed, plus 1. An object that has begun is among
     # them, as if an operation wrote it
     operation: Column
     operation_thread: Column
@@ -87,6 +81,7 @@ class OperationsMachine(Protocol):
     operation_low: Column
     operation_high: Column
     operation_next: Column
+    operation_before: Column
     operation_place: Column
     # the operations of which pieces have not landed, or whose objects have not learned that all have
     unlanded_operations: Column
@@ -104,20 +99,42 @@ class OperationsMachine(Protocol):
     # what has been drawn
     draws: Column
 
-    def initiate(self, number: int, target: int, size: int, source: int, read: int, unit: int, /) -> None:
+    def initiate(
+        self,
+        number: int,
+        target: int,
+        size: int,
+        source: int,
+        read: int,
+        unit: int,
+        lead: int,
+        reorder: int,
+        fill: int,
+        /,
+    ) -> None:
         """An operation is initiated."""
 
     def footprint(self, number: int, /) -> tuple[int, int, int, int]:
         """An operation's target, size, source, and how many bytes it reads."""
 
+    def is_piece(self, number: int, piece: int, /) -> int:
+        """Whether there is a piece of this number."""
+
     def has_landed(self, number: int, piece: int, /) -> int:
         """Whether a piece has landed, or there is none."""
 
-    def land(self, number: int, piece: int, /) -> tuple[int, int, int]:
-        """A piece lands: where it begins, the bytes that are copied, the zeros behind them."""
+    def land(self, number: int, piece: int, /) -> tuple[int, int, int, int, int]:
+        """A piece lands: where it begins, the bytes that are filled, those that are copied, from where, those that are filled behind
+        them."""
 
-    def land_all(self, number: int, /) -> tuple[int, int]:
-        """All pieces land: the bytes that are copied, the zeros behind them."""
+    def is_whole(self, number: int, /) -> int:
+        """Whether all pieces may land together."""
+
+    def land_all(self, number: int, /) -> tuple[int, int, int, int, int]:
+        """All pieces land together, as one."""
+
+    def fill_of(self, number: int, /) -> int:
+        """What two bytes become that an operation fills."""
 
     def spares_target(self, number: int, begin: int, size: int, /) -> int:
         """Whether an access touches nothing that an operation writes."""
@@ -149,12 +166,11 @@ class OperationsMachine(Protocol):
     def has_read2(self, thread: int, mark: int, /) -> int: ...
     def has_read3(self, thread: int, mark: int, /) -> int: ...
 
-    def change0(self, old: int, value: int, /) -> int:
-        """What the first step makes of an element in memory and of one that an operation reads."""
+    def element_size(self, change: int, /) -> int:
+        """How many bytes an element has that the step of this number changes."""
 
-    def change1(self, old: int, value: int, /) -> int: ...
-    def change2(self, old: int, value: int, /) -> int: ...
-    def change3(self, old: int, value: int, /) -> int: ...
+    def change(self, change: int, old: int, value: int, /) -> int:
+        """What the step of this number makes of an element in memory and of one that an operation reads."""
 
     def complete0(self, word: int, count: int, /) -> tuple[int, int]:
         """The object with these bits learns, by the first mechanism, that an operation of so many bytes is complete: its bits
@@ -184,8 +200,8 @@ class OperationsMachine(Protocol):
     def write_element(self, place: int, size: int, value: int, /) -> None:
         """Let an element at a location have this value."""
 
-    def clear_bytes(self, target: int, count: int, /) -> None:
-        """Let so many bytes at a location be zeros."""
+    def fill_bytes(self, target: int, count: int, fill: int, /) -> None:
+        """Let each two of so many bytes at a location be these; if they are not zeros, the bytes are an even number."""
 
     def tell_operation(self, kind: int, op: int, thread: int, number: int, target: int, size: int, /) -> None:
         """An event of an operation has happened: see events.EventKind."""
@@ -211,14 +227,6 @@ def _of_words(function: Callable[[Any, Any], Any]) -> Step:
 
 
 _SAME = _of_words(lambda word, count: (word, 0))
-
-
-def _nothing(old: Int, value: Int) -> Int:
-    return old
-
-
-_nothing.__annotations__ = dict.fromkeys(("old", "value", "return"), TYPES["u64"])
-_UNCHANGED = Step(_nothing)
 
 
 @cache
@@ -289,9 +297,12 @@ class AsynchronousUse(NamedTuple):
         taken: dict[str, tuple[Step, tuple[str | None, ...]]] = {
             "initiate": (page.initiate, records),
             "footprint": (page.footprint, records),
+            "is_piece": (page.is_piece, records),
             "has_landed": (page.has_landed, records),
             "land": (page.land, records),
+            "is_whole": (page.is_whole, records),
             "land_all": (page.land_all, records),
+            "fill_of": (page.fill_of, records),
             "spares_target": (page.spares_target, records),
             "spares_source": (page.spares_source, records),
             "draw_landing": (contracts.schedule.draw, ("draws",)),
@@ -307,11 +318,8 @@ class AsynchronousUse(NamedTuple):
             taken[f"is_complete{i}"] = (of_threads.is_complete, (f"completion{i}",))
             taken[f"complete{i}"] = (completes, ())
             taken[f"has_read{i}"] = (of_threads.has_read or _never(of_threads), (f"completion{i}",))
-        for i in range(CHANGES):
-            taken[f"change{i}"] = (
-                _chosen(self.changes[i][0], self.profile) if i < len(self.changes) else _UNCHANGED,
-                (),
-            )
+        taken["element_size"] = (_sizes(self.changes), ())
+        taken["change"] = (_chosen(self.changes, self.profile), ())
         for i, (number, step) in enumerate(self.advances):
             taken[f"advance{i}"] = (step, (f"completion{number}",))
         return taken
@@ -326,7 +334,6 @@ class AsynchronousUse(NamedTuple):
         way, _, digits = copies.partition(":")
         seed = int(digits or 0) & (1 << 64) - 1
         words = {f"words{i}": count for i, count in enumerate(self.words())}
-        words |= {f"element{i}": size for i, (_, size) in enumerate(self.changes)}
         chosen = {"landing_way": contracts.asynchrony.LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
         return dict.fromkeys(NUMBERS, 0) | words | chosen
 
@@ -345,18 +352,38 @@ class AsynchronousUse(NamedTuple):
 
 
 @lru_cache(256)
-def _chosen(change: Step, profile: Profile) -> Step:
-    """A step by which operations change memory, with what a profile chooses of it."""
+def _sizes(changes: tuple[tuple[Step, int], ...]) -> Step:
+    """How many bytes an element has that each of some steps changes, as a step."""
 
-    def chosen(old: Int, value: Int) -> Int:
-        after: Int = change(old, value)
-        settled: Int = resolve(after, profile.term)
-        while settled is not after:  # what is chosen may be open in its turn
-            after, settled = settled, resolve(settled, profile.term)
+    def element_size(change: Int) -> Int:
+        size = integer(0)
+        for number, (_, bytes) in enumerate(changes):
+            size = select(change == number, bytes, size)
+        return size
+
+    element_size.__annotations__ = dict.fromkeys(("change", "return"), TYPES["u32"])
+    return Step(element_size)
+
+
+@lru_cache(256)
+def _chosen(changes: tuple[tuple[Step, int], ...], profile: Profile) -> Step:
+    """The steps by which operations change memory, with what a profile chooses of them, as one that is given the number."""
+
+    def chosen(change: Int, old: Int, value: Int) -> Int:
+        after = old
+        for number, (step, _) in reversed(list(enumerate(changes))):
+            of_step = _settled(step(old, value), profile)
+            after = of_step if number == len(changes) - 1 else select(change == number, of_step, after)
         return after
 
-    chosen.__annotations__ = dict.fromkeys(("old", "value", "return"), TYPES["u64"])
+    chosen.__annotations__ = {"change": TYPES["u32"]} | dict.fromkeys(("old", "value", "return"), TYPES["u64"])
     return Step(chosen)
+
+
+def _settled(term: Int, profile: Profile) -> Int:
+    """A term with what a profile chooses; what is chosen may be open in its turn."""
+    settled: Int = resolve(term, profile.term)
+    return term if settled is term else _settled(settled, profile)
 
 
 def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None:
@@ -377,10 +404,6 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
     changes = tuple(dict.fromkeys((e.change, e.element) for e in begun if e.change is not None))
-    if len(changes) > CHANGES:
-        raise NotImplementedError(
-            f"{kernel.name} changes memory in {len(changes)} ways by operations, more than {CHANGES}"
-        )
     targets = (*(e.space for e in begun), *(e.space for e in objects))
     return AsynchronousUse(
         mechanisms, advances, changes, _reached(targets), _reached(e.of for e in begun if e.of), profile

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op, Read, Written
+from ptxspec.language.checked import Kernel, Op, Read, Written, parts_of
 from ptxspec.machine.call_graph import recursive
 from ptxspec.machine.flow import (
     destination_operands,
     operand_registers,
-    parts_of,
     registers_in,
     registers_written,
     result_registers,

@@ -10,18 +10,32 @@ memory is checks of what it read, a wait for something to hold of that, and oper
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op, Read, Written
+from ptxspec.language.checked import Kernel, Op, Read, Written, parts_of
 from ptxspec.machine.special import variables_of
-from ptxspec.terms.core import Int, Term, variable
+from ptxspec.terms.core import Int, Term, integer, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
-from ptxspec.terms.effects import Await, Check, Effect, Fence, Follow, Initiate, Load, Store, Update, terms_of
+from ptxspec.terms.effects import (
+    NUMBER,
+    Await,
+    Branch,
+    Check,
+    Effect,
+    Fence,
+    Follow,
+    Initiate,
+    Load,
+    Store,
+    Update,
+    terms_of,
+)  # fmt: skip
+from ptxspec.terms.kinds import Special
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import low_bits, number, substitute
+from ptxspec.terms.vocabulary import FALSE, low_bits, number, substitute
 
 #: what a thread that met its warp knows of its lane
 _LANE = variable("%own", 32)
@@ -33,30 +47,30 @@ def split_effects(kernel: Kernel) -> Kernel:
         return kernel
     result = copy.copy(kernel)
     result.code, result.registers = [], dict(kernel.registers)
-    starts, retried = [], {}
+    starts, added = [], {}
     for index, op in enumerate(kernel.code):
         starts.append(len(result.code))
-        if any(isinstance(effect, Await) for effect in op.plan.meaning.more):
-            retried[again(index)] = len(result.code)
-        result.code += _InstructionParts(op, index, result.registers).ops if op.plan.meaning.more else [op]
+        if op.plan.meaning.more:
+            parts = _InstructionParts(op, index, result.registers)
+            added |= {name: len(result.code) + at for name, at in parts.labels.items()}
+            result.code += parts.ops
+        else:
+            result.code.append(op)
     starts.append(len(result.code))
-    result.labels = {name: starts[at] for name, at in kernel.labels.items()} | retried
+    result.labels = {name: starts[at] for name, at in kernel.labels.items()} | added
     result.starts = {name: starts[at] for name, at in kernel.starts.items()}
     return result
 
 
-def again(index: int) -> str:
-    """The label of an instruction to which threads come back that have waited there: no identifier."""
-    return f"@{index}"
-
-
 class _InstructionParts:
-    """The parts of one instruction, which has this index. What they leave for one another is added to `registers`."""
+    """The parts of one instruction, which has this index. What they leave for one another is added to `registers`; `labels` are those
+    of parts to which threads come back. No identifier names either."""
 
     def __init__(self, op: Op, index: int, registers: dict[str, Type]):
         self.op, self.index, self.registers = op, index, registers
         self.meaning = op.plan.meaning
         self.kept: dict[str, Type] = {}
+        self.labels: dict[str, int] = {}
         first, *others = (self.meaning.effect, *self.meaning.more)
         assert first is not None
         if isinstance(first, Initiate):
@@ -67,6 +81,10 @@ class _InstructionParts:
             read = self._on_object(first, others)
             if self.meaning.results:
                 self.ops.append(self._last(read))
+            return
+        if isinstance(first, Load) and not all(isinstance(effect, Load) for effect in others):
+            self.ops = []
+            self._by_what_is_loaded([first, *others])
             return
         checks = [effect for effect in others if isinstance(effect, Check)]
         if checks:
@@ -136,13 +154,58 @@ class _InstructionParts:
                     after: Effect = replace(effect, holds=substitute(effect.holds, known))
                 case Await():
                     until, read = substitute(effect.until, known), substitute(effect.word, known)
-                    after = replace(effect, until=until, word=read, again=again(self.index))
+                    after = replace(effect, until=until, word=read, again=self._label(0))
                 case Follow():
                     after = effect
                 case _:
                     raise AssertionError("what follows a step on an object is a check, a wait, or an operation")
             self.ops.append(self._op(after, (*self.meaning.inputs, *self._inputs()), ()))
         return known
+
+    def _by_what_is_loaded(self, effects: Sequence[Effect]) -> None:
+        """Add loads, and what follows them: checks of what was loaded, and operations that depend on it."""
+        loads = [effect for effect in effects if isinstance(effect, Load)]
+        known: dict[str, Term] = self._accessed(loads)
+        for effect in effects[len(loads) :]:
+            match effect:
+                case Check():
+                    holds = substitute(effect.holds, known)
+                    self.ops.append(self._op(replace(effect, holds=holds), self._all_inputs(), ()))
+                case Initiate(times=None):
+                    self.ops.append(self._op(_substituted(effect, known), self._all_inputs(), ()))
+                case Initiate():
+                    self._initiate_each(_substituted(effect, known))
+                case _:
+                    raise AssertionError("what depends on a load is a check or an operation")
+
+    def _initiate_each(self, effect: Initiate) -> None:
+        """Add a loop that initiates operations in one way."""
+        assert effect.times is not None
+        word, truth = TYPES["u32"], TYPES["pred"]
+        names = count, number, goes_on = self._keep(word), self._keep(word), self._keep(truth)
+        begun = [(goes_on, truth, FALSE), (number, word, integer(0)), (count, word, integer(0))]
+        self.ops.append(self._op(None, (), begun)._replace(guard=None))
+        self.ops.append(self._op(None, self._all_inputs(), [(count, word, low_bits(effect.times, 32))]))
+        label = self._label(len(self.ops))
+        many, this = variable(count, 32), variable(number, 32)
+        when = (this < many) if effect.when is None else (this < many) & effect.when
+        body = _substituted(replace(effect, when=when, times=None), {NUMBER.attrs[0]: this})
+        self.ops.append(self._op(body, self._all_inputs(), ()))
+        following = low_bits(this + 1, 32)
+        goes = [(number, word, following), (goes_on, truth, following < many)]
+        self.ops.append(self._op(None, self._inputs(), goes))
+        meaning = Meaning((Input(label, None, ()),), (), Branch(Special(label)))
+        plan = self.op.plan._replace(meaning=meaning, parts=(Read(label),))
+        self.ops.append(self.op._replace(plan=plan, operands=(tree.Name(label),), guard=(goes_on, False)))
+
+    def _label(self, at: int) -> str:
+        """A label of the part at a place, which is new."""
+        name = f"@{self.index}:{at}"
+        self.labels[name] = at
+        return name
+
+    def _all_inputs(self) -> list[Input]:
+        return [*self.meaning.inputs, *self._inputs()]
 
     def _keep(self, type: Type) -> str:
         """A new register."""
@@ -167,7 +230,7 @@ class _InstructionParts:
     def _inputs(self) -> list[Input]:
         return [Input(name, type, (variable(name, type.width),)) for name, type in self.kept.items()]
 
-    def _op(self, effect: Effect, inputs: Sequence[Input], results: Sequence[tuple[str, Type, Term]]) -> Op:
+    def _op(self, effect: Effect | None, inputs: Sequence[Input], results: Sequence[tuple[str, Type, Term]]) -> Op:
         """An instruction that writes registers of ours."""
         meaning = Meaning(tuple(inputs), tuple(Result(t, (v,)) for _, t, v in results), effect)
         written = [(Written(i), tree.Name(name)) for i, (name, _, _) in enumerate(results)]
@@ -176,11 +239,7 @@ class _InstructionParts:
     def _last(self, known: dict[str, Term]) -> Op:
         """What computes the results of what is known by then."""
         results = tuple(r._replace(values=tuple(substitute(v, known) for v in r.values)) for r in self.meaning.results)
-        written = [
-            (part, operand)
-            for part, operand in zip(self.op.plan.parts, self.op.operands, strict=True)
-            if isinstance(part, Written)
-        ]
+        written = [(part, operand) for part, operand in parts_of(self.op) if isinstance(part, Written)]
         return self._made(Meaning((*self.meaning.inputs, *self._inputs()), results, None), written)
 
     def _made(self, meaning: Meaning, written: Sequence[tuple[Written, Any]]) -> Op:
@@ -189,14 +248,22 @@ class _InstructionParts:
         inputs = tuple(i for i in meaning.inputs if any(v.attrs[0] in used for v in i.variables))
         names = {i.name for i in inputs}
         read: list[tuple[Any, Any]] = [
-            (part, operand)
-            for part, operand in zip(self.op.plan.parts, self.op.operands, strict=True)
-            if isinstance(part, Read) and part.name in names
+            (part, operand) for part, operand in parts_of(self.op) if isinstance(part, Read) and part.name in names
         ]
         read += [(Read(name), tree.Name(name)) for name in self.kept if name in names]
         parts, operands = zip(*written, *read, strict=True) if written or read else ((), ())
         plan = self.op.plan._replace(meaning=meaning._replace(inputs=inputs), parts=tuple(parts))
         return self.op._replace(plan=plan, operands=tuple(operands))
+
+
+def _substituted(effect: Initiate, known: Mapping[str, Term]) -> Initiate:
+    """An effect with terms in the place of variables."""
+    changed, memo = dict[str, Any](), dict[int, Any]()
+    for each in fields(effect):
+        value = getattr(effect, each.name)
+        if isinstance(value, Term):
+            changed[each.name] = substitute(value, dict(known), memo)
+    return replace(effect, **changed)
 
 
 def _is_loaded(term: Term) -> bool:

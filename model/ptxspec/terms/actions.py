@@ -11,6 +11,7 @@ from ptxspec.base.records import NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
+    NUMBER,
     Advance,
     Arrive,
     Await,
@@ -101,6 +102,8 @@ def _note(effect: Effect) -> None:
     elif isinstance(effect, Initiate) and isinstance(trace.effect, Initiate):
         trace.more.append(effect)
     elif isinstance(effect, Check | Await | Follow) and isinstance(trace.effect, Load | Update) and trace.effect.life:
+        trace.more.append(effect)
+    elif isinstance(effect, Check | Initiate) and isinstance(trace.effect, Load):
         trace.more.append(effect)
     else:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
@@ -304,11 +307,21 @@ def await_object(step: Step, at: Int, operand: Int, until: Bool) -> None:
 
 class ElementChange(NamedTuple):
     """How an asynchronous operation changes memory: elements of `type` become what a step makes of them and of what is read, each
-    as by an atomic operation, relaxed at a scope."""
+    as by an atomic operation, relaxed at a scope, or by a weak one without a scope."""
 
     type: Type
     step: Step
-    scope: Scope
+    scope: Scope | None
+
+
+class Arrangement(NamedTuple):
+    """Where the bytes of an operation are: those that are read come behind `lead` others; offsets in the target and in the source
+    differ in the bits of `reorder`; two bytes that are not read become `fill`. There are so many operations, or just one."""
+
+    lead: Int | int = 0
+    reorder: Int | int = 0
+    fill: Int | int = 0
+    times: Int | None = None
 
 
 class Initiation(NamedTuple):
@@ -317,6 +330,7 @@ class Initiation(NamedTuple):
     demand: Demand | None = None
     when: Bool | None = None
     change: ElementChange | None = None
+    arrangement: Arrangement = Arrangement()
 
 
 def initiate_copy(
@@ -335,6 +349,7 @@ def initiate_copy(
     demand: Demand | None = None,
     when: Bool | None = None,
     change: ElementChange | None = None,
+    arrangement: Arrangement = Arrangement(),
     **how: Any,
 ) -> None:
     """Initiate an asynchronous copy: it writes `size` bytes at an address of a state space: the first `read` with what lies at
@@ -342,10 +357,16 @@ def initiate_copy(
     `size`, then a constant, if it is not given. It is complete when the mechanism `completion` says so, which may be an `object`
     in memory, by its state space and address. `together` bytes, a power of two, become visible at once. `demand` is what must
     hold before. An instruction may initiate several copies, each of them only `when` a condition holds. With a `change`, what is
-    read changes what is there, element by element. `how` names cache operators and the like."""
+    read changes what is there, element by element. Several copies may be initiated in one way, by an `arrangement`: the
+    terms depend on the `number_of_operation`. `how` names cache operators and the like."""
     target, begin = (space, integer(to)), (of, integer(source))
-    more = Initiation(demand, when, change)
+    more = Initiation(demand, when, change, arrangement)
     _initiate(target, begin, integer(size), integer(read), completion, together, object, align, proxy, how, more)
+
+
+def number_of_operation() -> Int:
+    """The number of an operation among those that an instruction initiates in one way, from 0 on."""
+    return NUMBER
 
 
 def initiate_carried(
@@ -369,8 +390,9 @@ def initiate_carried(
     _initiate((space, integer(to)), ("", carried), size, size, completion, type.bytes, object, align, proxy, how, more)
 
 
-def element_change(type: Type, scope: Scope, change: Callable[[Int, Int], Int]) -> ElementChange:
-    """Let each element of `type` become change(what was there, what is read), as by an atomic operation, relaxed at a scope."""
+def element_change(type: Type, scope: Scope | None, change: Callable[[Int, Int], Int]) -> ElementChange:
+    """Let each element of `type` become change(what was there, what is read), as by an atomic operation, relaxed at a scope;
+    without one, no other operation may write there."""
 
     def on_words(old: Int, value: Int) -> Int:
         was, given = (low_bits(word, type.width) for word in (old, value))
@@ -463,8 +485,22 @@ def _initiate(
     multiple = integer(size if align is None else align)
     rule, holds = more.demand or ("", None)
     change, element = (None, 0) if more.change is None else (more.change.step, more.change.type.bytes)
-    strength = (Order.WEAK, None) if more.change is None else (Order.RELAXED, more.change.scope)
-    told = (among, place, *strength, proxy, change, element, more.when, rule, holds)
+    scope = None if more.change is None else more.change.scope
+    strength = (Order.WEAK if scope is None else Order.RELAXED, scope)
+    lead, reorder, fill, times = more.arrangement
+    told = (
+        among,
+        place,
+        *strength,
+        proxy,
+        change,
+        element,
+        more.when,
+        rule,
+        holds,
+        *map(integer, (lead, reorder, fill)),
+        times,
+    )
     _note(Initiate(*target, *source, size, read, multiple, completion, together, how, *told))
 
 

@@ -52,6 +52,7 @@ class Definition:
         self.discards = False
         self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
         self.padded: set[str] = set()
+        self.exact: set[str] = set()
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -323,7 +324,7 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
             raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
             return [_typed(t, f"{name}.{i}") for i, t in enumerate(types)], Input(name, None, raw, True, types)
         case Special():
-            if type.name in HANDLES or type.name in ("address", "variable_address", "function_address"):
+            if type.name in HANDLES or type.name in ("address", "variable_address", "map_address", "function_address"):
                 address = variable(name, 64)
                 return address, Input(name, None, (address,))
             return Special(name), Input(name, None, ())
@@ -378,16 +379,24 @@ DESTINATION = "d"
 
 
 def has_elements(
-    definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]], *, padded: bool = False
+    definition: Definition,
+    operand: str,
+    types: Callable[..., tuple[Type, ...]],
+    *,
+    padded: bool = False,
+    exact: bool = False,
 ) -> None:
     """What a tuple of coordinates or a fragment of a matrix holds: types(…) is given the form's modifiers, those that it has
     parameters for, or all if it takes any. The registers of a destination are all of one type. A tuple after the brackets may be
-    written with more elements, which do not count, if it is `padded`."""
+    written with more elements, which do not count, if it is `padded`; it is written in braces with as many as there are, if it is
+    `exact`."""
     if operand not in definition.sources and operand != DESTINATION:
         raise blame(f"{definition.name} has no operand {operand}")
     definition.tuples[operand] = types
     if padded:
         definition.padded.add(operand)
+    if exact:
+        definition.exact.add(operand)
 
 
 def limits_constants(

@@ -98,6 +98,7 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     vector: TypeAlias = list
     address: TypeAlias = Int
     variable_address: TypeAlias = Int
+    map_address: TypeAlias = Int
     label: TypeAlias = Special
     function_name: TypeAlias = Special
     function_address: TypeAlias = Int
@@ -140,6 +141,7 @@ else:
     vector = _Vector()
     address = Special("address")
     variable_address = Special("variable_address")
+    map_address = Special("map_address")
     label = Special("label")
     function_name = Special("function_name")
     function_address = Special("function_address")

@@ -79,9 +79,26 @@ define internal i64 @write_carried(ptr %context, i64 %target, i64 %begin, i64 %c
   call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
   ret i64 0
 }
-define internal i64 @clear_bytes(ptr %context, i64 %target, i64 %count) alwaysinline {
+define internal i64 @fill_bytes(ptr %context, i64 %target, i64 %count, i64 %fill) {
   %to = inttoptr i64 %target to ptr
+  %are_zeros = icmp eq i64 %fill, 0
+  br i1 %are_zeros, label %zeros, label %begin
+zeros:
   call void @llvm.memset.p0.i64(ptr %to, i8 0, i64 %count, i1 false)
+  ret i64 0
+begin:
+  %two = trunc i64 %fill to i16
+  br label %head
+head:
+  %at = phi i64 [ 0, %begin ], [ %next, %body ]
+  %is_there = icmp ult i64 %at, %count
+  br i1 %is_there, label %body, label %done
+body:
+  %place = getelementptr i8, ptr %to, i64 %at
+  store i16 %two, ptr %place, align 1
+  %next = add i64 %at, 2
+  br label %head
+done:
   ret i64 0
 }"""
 
@@ -101,7 +118,7 @@ def functions_of(used: AsynchronousUse, checked: bool, observes: bool) -> frozen
     steps = {name: BoundStep(*taken) for name, taken in used.steps().items()}
     arrays = {name: Array(8) for name in ARRAYS}
     supplied = {
-        "copy_bytes": 3, "clear_bytes": 2, "write_carried": 5, "read_element": 2, "write_element": 3, "read_object": 1,
+        "copy_bytes": 3, "fill_bytes": 3, "write_carried": 5, "read_element": 2, "write_element": 3, "read_object": 1,
         "write_object": 2, "tell_operation": 6, "tell_bytes": 6,
     }  # fmt: skip
     world = Environment(FIELD, arrays, steps, supplied, checked, {"observes_operations": int(observes)})

@@ -71,8 +71,10 @@ class Operations:
             text.check(lowering.truth(effect.holds), to, index, DEMAND)
         size = lowering.low(effect.size, 64)
         read = lowering.low(effect.read, 64)
-        fits = self.page.fits(variable("%read", 64), variable("%size", 64))
-        text.check(Lowering(e, {"%read": read, "%size": size}).truth(fits), read, index, READ)
+        arranged = lead, *_ = [lowering.low(term, 64) for term in (effect.lead, effect.reorder, effect.fill)]
+        if effect.reorder.hi == 0:
+            fits = self.page.fits(variable("%lead", 64) + variable("%read", 64), variable("%size", 64))
+            text.check(Lowering(e, {"%read": read, "%size": size, "%lead": lead}).truth(fits), read, index, READ)
         if index in text.program.overruns:
             text.check("false", to, index, VARIABLE)
         why = self._with_bytes(TARGET, size)
@@ -91,7 +93,7 @@ class Operations:
         if effect.object is not None:
             completes = self._object(effect, effect.object, lowering, index)
         unit = effect.together.bit_length() - 1
-        self._begins(effect, (places[0], size, places[1], read, str(unit), completes), carried, to, index)
+        self._begins(effect, (places[0], size, places[1], read, str(unit), *arranged, completes), carried, to, index)
 
     def _with_bytes(self, why: int, count: str) -> str:
         """Which check failed, and of how many bytes."""
@@ -112,7 +114,7 @@ class Operations:
         """Let an operation be in flight that follows others."""
         lowering = Lowering(self.emitter, env)
         completes = self._object(effect, effect.object, lowering, index)
-        footprint = ("0", "0", "0", "0", "0", completes)
+        footprint = (*["0"] * 8, completes)
         self._begins(effect, footprint, ("0", "0", "0"), lowering.low(effect.object, 64), index)
 
     def _object(self, effect: Initiate | Follow, at: Int, lowering: Lowering, index: int) -> str:
@@ -132,7 +134,8 @@ class Operations:
         address: str,
         index: int,
     ) -> None:
-        """Let an operation begin; `footprint` is its target, size, source, what it reads, its unit, and its object; `carried` is
+        """Let an operation begin; `footprint` is its target, size, source, what it reads, its unit,
+        how its bytes are arranged, and its object; `carried` is
         whether it carries something, and what."""
         numbers = str(self.used.change(effect)), str(self.used.follows(effect))
         words = (str(self.used.mechanism(effect)), "%thread", str(index), *footprint, *numbers, *carried)
