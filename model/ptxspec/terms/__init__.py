@@ -124,6 +124,7 @@ from ptxspec.terms.registries import (
 )
 from ptxspec.terms.relations import (
     AXIOMS,
+    Axiom,
     Claim,
     MemoryModel,
     Relation,
@@ -189,6 +190,7 @@ __all__ = [
     "STATE_SPACES",
     "TRUE",
     "TYPES",
+    "Axiom",
     "Bool",
     "Broken",
     "ByteRange",

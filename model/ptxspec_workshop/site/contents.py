@@ -39,7 +39,7 @@ ORDER = {
     ),
     "spec/memory-model": (
         *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "liveness"),
-        *("rewrites", "shapes"),
+        *("rewrites", "cpp", "shapes"),
     ),
     "spec/memory-model/shapes": (
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),
