@@ -43,7 +43,7 @@ ORDER = {
     ),
     "spec/memory-model/shapes": (
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),
-        *("independent-reads", "atomicity", "barriers", "proxies", "sizes"),
+        *("independent-reads", "atomicity", "barriers", "atomic-ref", "proxies", "sizes"),
     ),
     "spec/profiles": ("portable",),
     "proofs": (

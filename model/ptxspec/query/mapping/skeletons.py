@@ -215,7 +215,7 @@ MISTAKES: dict[str, dict[tuple[OperationKind, Order], Spelled]] = {
 
 class Bound(NamedTuple):
     """A set of programs: what it is in words, the places of their threads, the letters of accesses, how many of them a thread has
-    at most, and whether two may have a fence between; how many read-modify-writes there are at most; whether a thread may
+    at most, and whether two may have a fence between; how many read-modify-writes and operations there are at most; whether a thread may
     access a location twice; and how orders and scopes vary."""
 
     words: str
@@ -224,6 +224,7 @@ class Bound(NamedTuple):
     accesses: int
     fences: bool
     most_updates: int = 16
+    total: int = 16
     twice: bool = True
     variety: Variety = Variety((Scope.GPU,), (Scope.GPU,), False)
 
@@ -252,6 +253,8 @@ class Bound(NamedTuple):
                 yield lambda chosen, order=order: tuple(_swapped(chosen[k]) for k in order)
 
     def _is_relevant(self, chosen: tuple[SlotLine, ...]) -> bool:
+        if sum(map(len, chosen)) > self.total:
+            return False
         if sum(slot.letter == "U" for line in chosen for slot in line) > self.most_updates:
             return False
         writes = [{s.place for s in line if s.writes} for line in chosen]
@@ -281,16 +284,19 @@ BOUNDS = (
         _APART[:2], "RWU", 2, True,
     ),
     Bound(
-        "2 threads of up to 3 loads, stores and at most 2 read-modify-writes in all", _APART[:2], "RWU", 3, False, 2
+        "2 threads of up to 3 loads and stores, one of them a read-modify-write", _APART[:2], "RWU", 3, False, 1
     ),
     Bound(
-        "3 threads of up to 2 loads, stores and at most 2 read-modify-writes in all", _APART[:3], "RWU", 2, False, 2
+        "3 threads of up to 2 loads and stores, one of them a read-modify-write", _APART[:3], "RWU", 2, False, 1
     ),
     Bound(
         "3 threads with at most a load or store of each location, also with a fence between",
         _APART[:3], "RW", 2, True, twice=False,
     ),
-    Bound("4 threads with at most a load or store of each location", _APART, "RW", 2, False, twice=False),
+    Bound(
+        "4 threads with at most a load or store of each location, 6 in all",
+        _APART, "RW", 2, False, total=6, twice=False,
+    ),
     Bound(
         "2 threads of 2 blocks, of up to 2 loads, stores and read-modify-writes; of either scope, or not atomic",
         _APART[:2], "RWU", 2, False, variety=_MIXED,
@@ -300,12 +306,12 @@ BOUNDS = (
         _APART[:2], "RW", 2, True, variety=_MIXED,
     ),
     Bound(
-        "3 threads of 2 blocks with at most a load or store of each location; of either scope, or not atomic, but "
-        "`seq_cst` for the device",
-        _BLOCKS, "RW", 2, False, twice=False, variety=_DEVICE,
+        "3 threads of 2 blocks with at most a load or store of each location, 5 in all; of either scope, or not atomic, "
+        "but `seq_cst` for the device",
+        _BLOCKS, "RW", 2, False, total=5, twice=False, variety=_DEVICE,
     ),
     Bound(
-        "3 threads of 2 blocks with at most a load or store of each location; of either scope, or not atomic",
-        _BLOCKS, "RW", 2, False, twice=False, variety=_MIXED,
+        "3 threads of 2 blocks with at most a load or store of each location, 5 in all; of either scope, or not atomic",
+        _BLOCKS, "RW", 2, False, total=5, twice=False, variety=_MIXED,
     ),
 )  # fmt: skip
