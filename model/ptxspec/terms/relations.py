@@ -194,8 +194,8 @@ def relation(words: str) -> Callable[[Callable[[MemoryModel], Relation]], Callab
 def axiom(
     name: str, words: str, of: dict[str, Axiom] = AXIOMS
 ) -> Callable[[Callable[[MemoryModel], Claim]], Callable[[MemoryModel], Claim]]:
-    """Mark a function of a model as an axiom of this name. `words` says what no execution may do. `of` are the axioms of the model
-    to which it belongs: those of PTX, unless it is another one's."""
+    """Mark a function of a model as an axiom of this name. `words` says what no execution may do. `of` are the axioms of the
+    model to which it belongs: those of PTX, unless it is another one's."""
 
     def mark(define: Callable[[MemoryModel], Claim]) -> Callable[[MemoryModel], Claim]:
         if name in of:

@@ -1,5 +1,5 @@
-"""Computes what is shown of libcu++'s spelling of C++'s atomic operations, and writes the file of it that travels beside the recorded
-answers: `python -m ptxspec_workshop.ledger.mapping`. That takes a quarter of an hour."""
+"""Computes what is shown of libcu++'s spelling of C++'s atomic operations, and writes the file of it that travels beside the
+recorded answers: `python -m ptxspec_workshop.ledger.mapping`. That takes a quarter of an hour."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Relations of many executions at once. The executions have the same operations but for orders and scopes, which vary.
 
-A relation has a row for each operation: bits of those to which it is related. A row is an integer, or an array of integers with an
-element for each execution. An array has an axis for each operation that varies and is broadcast where a row depends on a few of
+A relation has a row for each operation: bits of those to which it is related. A row is an integer, or an array of integers with
+an element for each execution. An array has an axis for each operation that varies and is broadcast where a row depends on a few of
 them alone; so most rows are small.
 """
 
@@ -27,23 +27,24 @@ BITS = np.uint32
 
 
 class BatchNode(NamedTuple):
-    """An operation of a batch: its alternatives, the number of the one that each execution has, and the number of the location that
-    it accesses, -1 if none."""
+    """An operation of a batch: its alternatives, the number of the one that each execution has, and the number of the location
+    that it accesses, -1 if none."""
 
     alternatives: Alternatives
     chosen: Any
     place: int
 
 
-#: the rows of a predicate that are the same in all executions, and the pairs of operations of which its truth varies, with a table
+#: the rows of a predicate that are the same in all executions, and the pairs of operations of which its truth varies, with a
+#: table
 Leaf = tuple[list[int], list[tuple[int, int, Any]]]
 #: the leaves of batches whose operations have the same alternatives
 Leaves = dict[Predicate, Leaf]
 
 
 def _table(predicate: Predicate, a: Alternatives, b: Alternatives, same: bool) -> Any:
-    """Of which alternatives of two operations a predicate is true, a truth value if of all or none; `same` if they are one operation,
-    which has one alternative at a time."""
+    """Of which alternatives of two operations a predicate is true, a truth value if of all or none; `same` if they are one
+    operation, which has one alternative at a time."""
     if same:
         rows = [x is not None and bool(predicate(x, x)) for x in a]
         return rows[0] if len(set(rows)) == 1 else np.array(rows)

@@ -1,5 +1,5 @@
-"""Whether each execution that PTX allows of a program of C++, as it is spelled, is one that C++ allows: for all orders and scopes of
-the program's operations at once.
+"""Whether each execution that PTX allows of a program of C++, as it is spelled, is one that C++ allows: for all orders and scopes
+of the program's operations at once.
 
 An execution of PTX is taken with any order of all writes of a location that agrees with its coherence order; so each outcome that
 it may leave is that of an execution of C++ with the same reads and the same last writes. Where C++ does not allow that

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from typing import NamedTuple
 
 from ptxspec import contracts
@@ -60,8 +60,8 @@ class OrderChoice(NamedTuple):
 
 
 class Variety(NamedTuple):
-    """Which scopes operations may have, narrow ones first, and which ones those that are `seq_cst`; and whether accesses may be such
-    that are not atomic."""
+    """Which scopes operations may have, narrow ones first, and which ones those that are `seq_cst`; and whether accesses may be
+    such that are not atomic."""
 
     scopes: tuple[Scope, ...]
     sequential: tuple[Scope, ...]
@@ -143,7 +143,8 @@ Spelled = tuple[tuple[OperationKind, Order], ...]
 
 
 class Spelling:
-    """How operations of C++ are spelled: as libcu++ does, or by another name, that of an ABI on the page or of one of `MISTAKES`."""
+    """How operations of C++ are spelled: as libcu++ does, or by another name, that of an ABI on the page or of one of
+    `MISTAKES`."""
 
     def __init__(self, name: str = LIBRARY):
         self.name = name
@@ -185,7 +186,7 @@ class Spelling:
                 return False
             stands += [at + k for k in range(len(old))]
             at += len(new)
-        return not lacking(tuple(sum(before, [])), tuple(sum(after, [])), tuple(stands))
+        return not lacking(tuple(chain(*before)), tuple(chain(*after)), tuple(stands))
 
     def _step(self, choice: OrderChoice, part: tuple[OperationKind, Order]) -> RewriteStep:
         kind, order = part
@@ -215,8 +216,8 @@ MISTAKES: dict[str, dict[tuple[OperationKind, Order], Spelled]] = {
 
 class Bound(NamedTuple):
     """A set of programs: what it is in words, the places of their threads, the letters of accesses, how many of them a thread has
-    at most, and whether two may have a fence between; how many read-modify-writes and operations there are at most; whether a thread may
-    access a location twice; and how orders and scopes vary."""
+    at most, and whether two may have a fence between; how many read-modify-writes and operations there are at most; whether a
+    thread may access a location twice; and how orders and scopes vary."""
 
     words: str
     places: tuple[ThreadPlace, ...]

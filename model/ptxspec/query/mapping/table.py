@@ -1,5 +1,5 @@
-"""What is shown of libcu++'s spelling: for each set of programs whether PTX allows more than C++, with a program that tells; and which
-programs tell that a spelling with a mistake is wrong."""
+"""What is shown of libcu++'s spelling: for each set of programs whether PTX allows more than C++, with a program that tells; and
+which programs tell that a spelling with a mistake is wrong."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ def litmus_text(refutation: Refutation, spelling: Spelling) -> str:
     """The program as a litmus test of PTX that asks for what the execution leaves."""
     places = refutation.skeleton.places
     heads = [f"P{k}@cta {p.cta},cluster {p.cluster},gpu {p.gpu}" for k, p in enumerate(places)]
-    return f"PTX spelled\n{{ x = 0; y = 0; }}\n{columns(heads, _cells(refutation, spelling))}\nexists ({_condition(refutation)})\n"
+    cells = columns(heads, _cells(refutation, spelling))
+    return f"PTX spelled\n{{ x = 0; y = 0; }}\n{cells}\nexists ({_condition(refutation)})\n"
 
 
 def columns(heads: list[str], cells: list[list[str]]) -> str:

@@ -297,10 +297,12 @@ def _two(
         given = _accesses(locations, f"{register}2", number + 1)
         return [line for a, b in product(shared, given) for line in ((a, _WEAKER, b), (b, _WEAKER, a))]
 
+    first, second = (list(enumerate(lines(f"{mark}{letter}", number))) for letter, number in (("t", 13), ("u", 15)))
     return [
         (OtherThread(a, place), OtherThread(b, place))
-        for a, b, place in product(lines(f"{mark}t", 13), lines(f"{mark}u", 15), places)
-        if a[0].location != b[0].location and {s.location for s in a} != {s.location for s in b}
+        for (i, a), (k, b), place in product(first, second, places)
+        # the two threads the other way round are the same program
+        if i < k and a[0].location != b[0].location and {s.location for s in a} != {s.location for s in b}
     ]
 
 
