@@ -249,8 +249,8 @@ class RewriteTable(Computed):
 
 
 class MappingTable(Computed):
-    """What is shown of the spelling of C++'s atomic operations, with the programs that tell where it is wrong behind a line that opens
-    them."""
+    """What is shown of the spelling of C++'s atomic operations, with the programs that tell where it is wrong behind a line that
+    opens them."""
 
     required_arguments = 1
 

@@ -37,7 +37,8 @@ def part(name: str) -> list[dict[str, Any]]:
 
 
 def markdown(name: str) -> str:
-    """A table: a row for each set of programs, or for each spelling. Where PTX allows more, the number of a program that tells."""
+    """A table: a row for each set of programs, or for each spelling. Where PTX allows more, the number of a program that
+    tells."""
     number, lines = 0, []
     for row in part(name):
         told = "program" in row

@@ -1,7 +1,7 @@
 """Axioms as Python functions: of the rows of what executions have in common, and of what one of them chooses.
 
-A function is made once for all executions in which the same relations are empty; so what is empty costs nothing. Relations that no
-choice changes are computed before, once for a program.
+A function is made once for all executions in which the same relations are empty; so what is empty costs nothing. Relations that
+no choice changes are computed before, once for a program.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Question:
             self._collect(part)
 
     def function(self, constant: Sequence[Rows], pieces: int, orders: tuple[bool, ...]) -> Answer:
-        """A function of `constant`, the rows of `self.constant`, of rows for each piece of memory that say which operations access
-        it, and which reads read it from which writes, and of the rows of three orders: it returns the name of a claim that is
+        """A function of `constant`, the rows of `self.constant`, of rows for each piece of memory that say which operations
+        access it, and which reads read it from which writes, and of the rows of three orders: it returns the name of a claim that is
         broken, or else None and the relations that are wanted. It is one for all executions in which the same of the first and of
         the last have pairs; `orders` says that of these orders."""
         present = (*map(any, constant), *orders)

@@ -1,8 +1,8 @@
 """Relations of many executions at once. The executions have the same operations but for orders and scopes, which vary.
 
 A relation has a row for each operation: bits of those to which it is related. A row is an integer, or an array of integers with
-an element for each execution. An array has an axis for each operation that varies and is broadcast where a row depends on a few of
-them alone; so most rows are small.
+an element for each execution. An array has an axis for each operation that varies and is broadcast where a row depends on a few
+of them alone; so most rows are small.
 """
 
 from __future__ import annotations
