@@ -10,7 +10,7 @@ import pytest
 from ptxspec import contracts
 from ptxspec.query.litmus import executions
 from ptxspec.query.litmus.compiled import Question
-from ptxspec.query.litmus.executions import Enumeration, Execution, Leaves
+from ptxspec.query.litmus.executions import Enumeration, Execution, PredicateTable
 from ptxspec.query.litmus.programs import Combination
 from ptxspec.query.litmus.reading import read
 from ptxspec.query.litmus.shapes import shapes
@@ -27,7 +27,7 @@ def test_functions_say_what_relations_say(name: str) -> None:
     model, source = model_of("9.1"), random.Random(name)
     claims = {n: axiom.claim(model) for n, axiom in contracts.axioms.ALL.items()}
     wanted = contracts.causality.causality(model), contracts.coherence.coherence(model)
-    question, leaves = Question(claims, wanted), Leaves([c.relation for c in claims.values()])
+    question, leaves = Question(claims, wanted), PredicateTable([c.relation for c in claims.values()])
     verdicts = set()
     for combination in combinations(name):
         n, base = len(combination.operations), Execution(combination.operations, combination.pieces)
@@ -67,7 +67,7 @@ def test_predicates_are_asked_once() -> None:
     from ptxspec.terms.relations import pairs
 
     relation = pairs(noted)
-    leaves = Leaves([relation | relation])
+    leaves = PredicateTable([relation | relation])
     (combination,) = combinations("MP")
     for _ in range(2):
         execution = Execution(combination.operations, combination.pieces)

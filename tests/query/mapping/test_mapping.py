@@ -19,9 +19,9 @@ from ptxspec.query.mapping.skeletons import (
     LIBRARY,
     MISTAKES,
     Bound,
+    ProgramSlot,
     Skeleton,
     SkeletonExecution,
-    Slot,
     Spelling,
     choices,
 )
@@ -30,11 +30,17 @@ from ptxspec.terms.operations import OperationKind, ThreadPlace
 from ptxspec.terms.orders import Order, Scope
 
 APART = tuple(ThreadPlace(k, k, 0) for k in range(4))
-RX, RY, WX, WY, UX = Slot("R", 0), Slot("R", 1), Slot("W", 0), Slot("W", 1), Slot("U", 0)
-FENCE = Slot("F")
+RX, RY, WX, WY, UX = (
+    ProgramSlot("R", 0),
+    ProgramSlot("R", 1),
+    ProgramSlot("W", 0),
+    ProgramSlot("W", 1),
+    ProgramSlot("U", 0),
+)
+FENCE = ProgramSlot("F")
 
 
-def of_cpp(lines: list[list[Slot]], orders: list[Order], sources: dict[int, int], model: str = "C++20") -> bool:
+def of_cpp(lines: list[list[ProgramSlot]], orders: list[Order], sources: dict[int, int], model: str = "C++20") -> bool:
     """Whether C++ allows an execution of a program in which no location is written twice; with the scope of the device."""
     skeleton = Skeleton(tuple(map(tuple, lines)), APART[: len(lines)], BOUNDS[0].variety)
     check = SkeletonCheck(skeleton, Spelling(), MODELS[model])

@@ -79,17 +79,17 @@ class Question:
 
     def function(self, constant: Sequence[Rows], pieces: int, orders: tuple[bool, ...]) -> Answer:
         """A function of `constant`, the rows of `self.constant`, of rows for each piece of memory that say which operations
-        access it, and which reads read it from which writes, and of the rows of three orders: it returns the name of a claim that is
-        broken, or else None and the relations that are wanted. It is one for all executions in which the same of the first and of
-        the last have pairs; `orders` says that of these orders."""
+        access it, and which reads read it from which writes, and of the rows of three orders: it returns the name of a claim that
+        is broken, or else None and the relations that are wanted. It is one for all executions in which the same of the first
+        and of the last have pairs; `orders` says that of these orders."""
         present = (*map(any, constant), *orders)
         key = pieces, sum(1 << k for k, is_any in enumerate(present) if is_any)
         if key not in self._made:
-            self._made[key] = _Writer(self, present, pieces).function()
+            self._made[key] = _AxiomWriter(self, present, pieces).function()
         return self._made[key]
 
 
-class _Writer:
+class _AxiomWriter:
     """Writes the function of a question. `present` says of what is constant, and of the three orders that an execution chooses,
     whether it has pairs."""
 

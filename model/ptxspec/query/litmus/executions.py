@@ -134,7 +134,7 @@ class Candidate(NamedTuple):
 _ORDERS: tuple[Given, ...] = ("same phase", "fenced before", "written before")
 
 
-class Leaves:
+class PredicateTable:
     """What the predicates of some relations say of two operations: computed once for each two."""
 
     def __init__(self, relations: Sequence[Relation]):
@@ -170,7 +170,7 @@ def _collect(relation: Relation, leaves: dict[Relation, None]) -> None:
         _collect(part, leaves)
 
 
-class _Program:
+class _LitmusProgram:
     """What all executions of a combination have in common. `same` relates each operation to itself."""
 
     def __init__(self, base: Execution, same: Rows):
@@ -224,7 +224,9 @@ class Enumeration:
         orders = (self._causality, self.coherence)
         wanted: tuple[tuple[Relation, ...], ...] = ((), orders[:1], orders[1:])
         self._questions = [*map(Question, self._steps, wanted), Question(claims, orders)]
-        self._leaves = Leaves([*(claim.relation for claim in claims.values()), *orders, self._strong, self._order])
+        self._leaves = PredicateTable(
+            [*(claim.relation for claim in claims.values()), *orders, self._strong, self._order]
+        )
         self._asked = 0
 
     def check_time(self) -> None:
@@ -246,7 +248,7 @@ class Enumeration:
         self._leaves.tell(base)
         n = len(combination.operations)
         nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}
-        program = _Program(base, [1 << i for i in range(n)])
+        program = _LitmusProgram(base, [1 << i for i in range(n)])
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""
@@ -265,7 +267,7 @@ class Enumeration:
                 first = Execution(combination.operations, combination.pieces, base, {"same phase": phases}, read)
                 yield from self._chosen(0, first, program, combination, values, None, (broken, deep))
 
-    def _breaks(self, step: int, execution: Execution, program: _Program) -> str | None:
+    def _breaks(self, step: int, execution: Execution, program: _LitmusProgram) -> str | None:
         """The first claim of a step that an execution breaks; behind the last step, of all claims."""
         question = self._questions[step]
         given = [execution.given.get(name, program.nothing) for name in _ORDERS]
@@ -290,7 +292,7 @@ class Enumeration:
         self,
         step: int,
         execution: Execution,
-        program: _Program,
+        program: _LitmusProgram,
         combination: Combination,
         values: dict[str, int] | None,
         broken: str | None,

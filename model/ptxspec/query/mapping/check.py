@@ -19,9 +19,9 @@ from ptxspec.query.mapping.batches import BITS, Batch, BatchNode, Leaves, Row, c
 from ptxspec.query.mapping.skeletons import (
     KINDS,
     OrderChoice,
+    ProgramSlot,
     Skeleton,
     SkeletonExecution,
-    Slot,
     Spelling,
     initial,
     operation,
@@ -241,7 +241,7 @@ def _as_written(kind: OperationKind, thread: int, place: Any, at: int, location:
 
 
 @lru_cache(maxsize=4096)
-def _as_spelled(spelling: Spelling, slot: Slot, thread: int, place: Any, at: int, choices: Any) -> Any:
+def _as_spelled(spelling: Spelling, slot: ProgramSlot, thread: int, place: Any, at: int, choices: Any) -> Any:
     """The alternatives of the fence before an operation, of the operation, and of the fence behind it."""
     columns: list[list[Operation | None]] = [[], [], []]
     for choice in choices:

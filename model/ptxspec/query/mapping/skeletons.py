@@ -37,7 +37,7 @@ LIBRARY = "libcu++"
 _NOWHERE = ThreadPlace(-1, -1, -1)
 
 
-class Slot(NamedTuple):
+class ProgramSlot(NamedTuple):
     """An operation of a program: its letter, and the number of its location; -1 for a fence."""
 
     letter: str
@@ -69,7 +69,7 @@ class Variety(NamedTuple):
 
 
 #: what a thread does
-SlotLine = tuple[Slot, ...]
+SlotLine = tuple[ProgramSlot, ...]
 
 
 class SkeletonExecution(NamedTuple):
@@ -88,7 +88,7 @@ class Skeleton(NamedTuple):
     variety: Variety
 
     @property
-    def slots(self) -> list[tuple[int, int, Slot]]:
+    def slots(self) -> list[tuple[int, int, ProgramSlot]]:
         """Thread, position and slot of each operation."""
         return [(t, i, slot) for t, line in enumerate(self.lines) for i, slot in enumerate(line)]
 
@@ -97,7 +97,7 @@ class Skeleton(NamedTuple):
         """Whether all accesses are atomic, and of scopes that include all threads."""
         return not self.variety.weak and (len({*self.places}) == 1 or Scope.CTA not in self.variety.scopes)
 
-    def choices(self, slot: Slot) -> tuple[OrderChoice, ...]:
+    def choices(self, slot: ProgramSlot) -> tuple[OrderChoice, ...]:
         return choices(slot.letter, self.variety)
 
     def executions(self) -> Iterator[SkeletonExecution]:
@@ -239,9 +239,9 @@ class Bound(NamedTuple):
 
     def _lines(self) -> list[SlotLine]:
         """What a thread may do."""
-        every = [Slot(letter, place) for letter, place in product(self.letters, range(len(LOCATIONS)))]
+        every = [ProgramSlot(letter, place) for letter, place in product(self.letters, range(len(LOCATIONS)))]
         plain = [line for count in range(1, self.accesses + 1) for line in product(every, repeat=count)]
-        fenced = [(a, Slot("F"), b) for a, b in product(every, repeat=2) if self.fences]
+        fenced = [(a, ProgramSlot("F"), b) for a, b in product(every, repeat=2) if self.fences]
         return [line for line in (*plain, *fenced) if self.twice or len({s.place for s in line}) == len(line)]
 
     def _renamings(self) -> Iterator[Callable[[tuple[SlotLine, ...]], tuple[SlotLine, ...]]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ptxspec import contracts
 from ptxspec.query.litmus.verdicts import litmus
 from ptxspec.query.mapping.check import MODELS, Refutation, SkeletonCheck
-from ptxspec.query.mapping.skeletons import BOUNDS, LIBRARY, LOCATIONS, MISTAKES, Bound, Skeleton, Slot, Spelling
+from ptxspec.query.mapping.skeletons import BOUNDS, LIBRARY, LOCATIONS, MISTAKES, Bound, ProgramSlot, Skeleton, Spelling
 from ptxspec.terms.operations import OperationKind
 from ptxspec.terms.orders import Order
 
@@ -82,7 +82,7 @@ def _cells(refutation: Refutation, spelling: Spelling) -> list[list[str]]:
     return columns
 
 
-def _cell(kind: OperationKind, suffix: str, slot: Slot, number: int) -> str:
+def _cell(kind: OperationKind, suffix: str, slot: ProgramSlot, number: int) -> str:
     """A cell of a litmus test: a write writes the number of its slot, counted from 1."""
     opcode = _CELLS[kind] + suffix
     match kind:
@@ -130,7 +130,7 @@ def cpp_text(refutation: Refutation) -> str:
     return f"{columns(heads, cells)}\n{_condition(refutation)}\n"
 
 
-def _statement(slot: Slot, number: int, order: Order, scope: str, skeleton: Skeleton) -> str:
+def _statement(slot: ProgramSlot, number: int, order: Order, scope: str, skeleton: Skeleton) -> str:
     name = LOCATIONS[slot.place]
     if order is Order.WEAK:
         return f"r{number} = {name}" if slot.letter == "R" else f"{name} = {number + 1}"
