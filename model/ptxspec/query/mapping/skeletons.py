@@ -7,9 +7,9 @@ execution says which write a read returns, and in which order the writes of a lo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.query.mapping.batches import Alternatives
@@ -148,11 +148,12 @@ class Spelling:
 
     def __init__(self, name: str = LIBRARY):
         self.name = name
-        self._changes = {LIBRARY: {}, **contracts.cpp.ABI, **MISTAKES}[name]
+        abi: Any = contracts.cpp.ABI
+        self._changes: dict[tuple[OperationKind, Order], Spelled] = {LIBRARY: {}, **abi, **MISTAKES}[name]
         self._weaker: dict[tuple[str, tuple[OrderChoice, ...]], list[list[int]]] = {}
 
     def __call__(self, letter: str, order: Order) -> Spelled:
-        result: Spelled | None = self._changes.get((KINDS[letter], order))
+        result = self._changes.get((KINDS[letter], order))
         return contracts.cpp.spelled(KINDS[letter], order) if result is None else result
 
     def parts(self, letter: str, order: Order) -> tuple[Spelled, Spelled, Spelled]:
@@ -180,11 +181,12 @@ class Spelling:
             [[self._step(choice, part) for part in parts] for parts in self.parts(letter, choice.order)]
             for choice in (low, high)
         )
-        stands, at = [], 0
+        at = 0
+        stands: list[int] = []
         for old, new in zip(before, after, strict=True):
             if len(old) > len(new):
                 return False
-            stands += [at + k for k in range(len(old))]
+            stands += range(at, at + len(old))
             at += len(new)
         return not lacking(tuple(chain(*before)), tuple(chain(*after)), tuple(stands))
 
@@ -250,8 +252,8 @@ class Bound(NamedTuple):
         threads = range(len(self.places))
         for order in permutations(threads):
             if all(together[order[i]][order[k]] == together[i][k] for i in threads for k in threads):
-                yield lambda chosen, order=order: tuple(chosen[k] for k in order)
-                yield lambda chosen, order=order: tuple(_swapped(chosen[k]) for k in order)
+                yield partial(_renamed, order)
+                yield partial(_renamed, order, swapped=True)
 
     def _is_relevant(self, chosen: tuple[SlotLine, ...]) -> bool:
         if sum(map(len, chosen)) > self.total:
@@ -266,6 +268,11 @@ class Bound(NamedTuple):
             for slot in line
             if slot.place >= 0
         )
+
+
+def _renamed(order: tuple[int, ...], chosen: tuple[SlotLine, ...], swapped: bool = False) -> tuple[SlotLine, ...]:
+    """Threads in another order, with the names of the locations `swapped` or not."""
+    return tuple(_swapped(chosen[k]) if swapped else chosen[k] for k in order)
 
 
 def _swapped(line: SlotLine) -> SlotLine:
