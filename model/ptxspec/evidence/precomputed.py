@@ -29,6 +29,8 @@ from ptxspec.terms.steps import StepClaim
 FILE = FOLDER / "computed" / "evidence.json.xz"
 #: the table of rewrites that the memory model allows
 REWRITES = FOLDER / "computed" / "rewrites.json.xz"
+#: what is shown of how libcu++ spells the atomic operations of C++
+MAPPING = FOLDER / "computed" / "mapping.json.xz"
 #: the columns of a form's row that were computed; the others are read off the form
 COLUMNS = ("ptxas", "interpretations", "gpu", "unasked", "approximate", "compared")
 #: the pages on which an instruction with an effect depends, though it does not import them
@@ -157,8 +159,20 @@ def key_of_launches(text: str, more: str) -> str:
 
 
 def key_of_rewrites() -> str:
-    """The digest of the pages of the memory model, from which the table of rewrites is computed."""
-    return _of_pages([name for name, _ in finder.pages("ptxspec.spec", "memory_model")], "")
+    """The digest of the pages from which the table of rewrites is computed: of the axioms, and of races."""
+    return _of_pages([f"ptxspec.spec.memory_model.{name}" for name in ("axioms", "races")], "")
+
+
+def key_of_mapping() -> str:
+    """The digest of the pages from which it is computed what is shown of C++'s atomic operations."""
+    return _of_pages([f"ptxspec.spec.memory_model.{name}" for name in ("axioms", "cpp")], "")
+
+
+def mapping() -> dict[str, Any] | None:
+    """What is shown of C++'s atomic operations; None if there is nothing, or if a definition has changed since. Raises ValueError
+    for a file that is damaged."""
+    contents = _contents(MAPPING)
+    return contents if contents is not None and contents["key"] == key_of_mapping() else None
 
 
 def rewrites() -> dict[str, Any] | None:

@@ -136,6 +136,7 @@ from ptxspec.terms.registries import (
 )
 from ptxspec.terms.relations import (
     AXIOMS,
+    Axiom,
     Claim,
     MemoryModel,
     Relation,
@@ -202,6 +203,7 @@ __all__ = [
     "TRUE",
     "TYPES",
     "Arrangement",
+    "Axiom",
     "Bool",
     "Broken",
     "ByteRange",

@@ -191,14 +191,17 @@ def relation(words: str) -> Callable[[Callable[[MemoryModel], Relation]], Callab
     return mark
 
 
-def axiom(name: str, words: str) -> Callable[[Callable[[MemoryModel], Claim]], Callable[[MemoryModel], Claim]]:
-    """Mark a function of a model as an axiom of this name. `words` says what no execution may do."""
+def axiom(
+    name: str, words: str, of: dict[str, Axiom] = AXIOMS
+) -> Callable[[Callable[[MemoryModel], Claim]], Callable[[MemoryModel], Claim]]:
+    """Mark a function of a model as an axiom of this name. `words` says what no execution may do. `of` are the axioms of the
+    model to which it belongs: those of PTX, unless it is another one's."""
 
     def mark(define: Callable[[MemoryModel], Claim]) -> Callable[[MemoryModel], Claim]:
-        if name in AXIOMS:
+        if name in of:
             raise blame(f"the axiom {name} is declared twice")
         code = define.__code__
-        AXIOMS[name] = Axiom(name, words, define, code.co_filename, code.co_firstlineno)
+        of[name] = Axiom(name, words, define, code.co_filename, code.co_firstlineno)
         return define
 
     return mark

@@ -40,11 +40,11 @@ ORDER = {
     ),
     "spec/memory-model": (
         *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "liveness"),
-        *("rewrites", "shapes"),
+        *("rewrites", "cpp", "shapes"),
     ),
     "spec/memory-model/shapes": (
         *("index", "message-passing", "chains", "store-buffering", "load-buffering", "one-location", "two-writers"),
-        *("independent-reads", "atomicity", "barriers", "proxies", "sizes"),
+        *("independent-reads", "atomicity", "barriers", "atomic-ref", "proxies", "sizes"),
     ),
     "spec/tensors": ("index", "maps", "tiles", "im2col", "swizzles", "boxes", "limits", "encoding"),
     "spec/profiles": ("portable",),

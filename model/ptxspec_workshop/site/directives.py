@@ -38,6 +38,7 @@ from ptxspec_workshop.site import (
     identity_tables,
     invariant_tables,
     litmus_tables,
+    mapping_tables,
     mutation_section,
     opcode_table,
     pages,
@@ -245,14 +246,34 @@ class RewriteTable(Computed):
         return rewrite_tables.markdown(name)
 
     def after(self) -> list[nodes.Node]:
-        summary, text = rewrite_tables.told(self.arguments[0])
-        if not text:
-            return []
-        details = Details(summary=summary)
-        details.document = self.state.document
-        source = self.state.document.current_source or ""
-        self.state.nested_parse(StringList(text.splitlines(), source), self.content_offset, details)
-        return [details]
+        return _details(self, *rewrite_tables.told(self.arguments[0]))
+
+
+class MappingTable(Computed):
+    """What is shown of the spelling of C++'s atomic operations, with the programs that tell where it is wrong behind a line that
+    opens them."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(precomputed.MAPPING)
+        files = finder.sources([m for m, _ in finder.pages("ptxspec.spec", "memory_model")])
+        self.depends(*files, *store.model_files())
+        return mapping_tables.markdown(self.arguments[0])
+
+    def after(self) -> list[nodes.Node]:
+        return _details(self, *mapping_tables.told(self.arguments[0]))
+
+
+def _details(directive: Computed, summary: str, text: str) -> list[nodes.Node]:
+    """A text behind a line that opens it; nothing if there is none."""
+    if not text:
+        return []
+    details = Details(summary=summary)
+    details.document = directive.state.document
+    source = directive.state.document.current_source or ""
+    directive.state.nested_parse(StringList(text.splitlines(), source), directive.content_offset, details)
+    return [details]
 
 
 class Disputes(Computed):
@@ -474,6 +495,7 @@ DIRECTIVES = {
     "pages": Pages,
     "picture": Picture,
     "relation": RelationPicture,
+    "mapping": MappingTable,
     "rewrites": RewriteTable,
     "scales": ScalePicture,
     "stages": Stages,

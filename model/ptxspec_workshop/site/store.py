@@ -26,11 +26,13 @@ _PARTS = (
     "ptxspec/query/laws.py",
     "ptxspec/query/litmus/*.py",
     "ptxspec/query/rewrites/*.py",
+    "ptxspec/query/mapping/*.py",
     "ptxspec_workshop/site/litmus_tables.py",
     "ptxspec_workshop/site/relation_pictures.py",
     "ptxspec_workshop/record/shape_answers.py",
     "ptxspec_workshop/generate/shape_requirements.py",
     "ptxspec_workshop/site/rewrite_tables.py",
+    "ptxspec_workshop/site/mapping_tables.py",
 )
 
 

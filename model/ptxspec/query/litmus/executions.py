@@ -11,12 +11,13 @@ from itertools import product
 from typing import NamedTuple
 
 from ptxspec import contracts
+from ptxspec.query.litmus.compiled import Answer, Question, Rows, closed, composed, is_reflexive, transposed
 from ptxspec.query.litmus.programs import Combination, Piece
 from ptxspec.terms.operations import Operation
 from ptxspec.terms.relations import Claim, Given, MemoryModel, Relation
 
-#: a relation of an execution: for each operation the bits of those that it is related to
-Rows = list[int]
+#: executions that are looked at relation by relation before a function is made of the axioms, which takes time
+SLOWLY = 200
 
 
 def bits(word: int) -> Iterator[int]:
@@ -25,36 +26,6 @@ def bits(word: int) -> Iterator[int]:
         low = word & -word
         yield low.bit_length() - 1
         word ^= low
-
-
-def composed(first: Rows, second: Rows) -> Rows:
-    rows = []
-    for row in first:
-        union = 0
-        for k in bits(row):
-            union |= second[k]
-        rows.append(union)
-    return rows
-
-
-def closed(rows: Rows) -> Rows:
-    """The least transitive relation with these pairs."""
-    rows = list(rows)
-    for k in range(len(rows)):
-        row = rows[k]
-        if row:
-            for i, other in enumerate(rows):
-                if other >> k & 1:
-                    rows[i] = other | row
-    return rows
-
-
-def transposed(rows: Rows) -> Rows:
-    result = [0] * len(rows)
-    for i, row in enumerate(rows):
-        for k in bits(row):
-            result[k] |= 1 << i
-    return result
 
 
 class Execution:
@@ -124,6 +95,10 @@ class Execution:
                 return composed(first, second)
         raise AssertionError(relation.operator)
 
+    def know(self, relation: Relation, rows: Rows) -> None:
+        """Take rows of a relation that were computed elsewhere."""
+        self._rows[relation, None] = rows
+
     def holds(self, relation: Relation, a: int, b: int, piece: int | None = None) -> bool:
         """Whether a relation relates one operation to another one, both by their numbers."""
         return bool(self.rows(relation, piece)[a] >> b & 1)
@@ -135,9 +110,9 @@ class Execution:
             case "empty":
                 return not any(rows)
             case "irreflexive":
-                return not any(row >> i & 1 for i, row in enumerate(rows))
+                return not is_reflexive(rows)
             case "acyclic":
-                return not any(row >> i & 1 for i, row in enumerate(closed(rows)))
+                return not is_reflexive(closed(rows))
 
 
 def has_difference(relation: Relation) -> bool:
@@ -153,6 +128,70 @@ class Candidate(NamedTuple):
     combination: Combination
     values: dict[str, int]
     broken: str | None
+
+
+#: what an execution chooses beside what is read, in the order of the parameters of a question
+_ORDERS: tuple[Given, ...] = ("same phase", "fenced before", "written before")
+
+
+class PredicateTable:
+    """What the predicates of some relations say of two operations: computed once for each two."""
+
+    def __init__(self, relations: Sequence[Relation]):
+        leaves: dict[Relation, None] = {}
+        for relation in relations:
+            _collect(relation, leaves)
+        self._leaves = list(leaves)
+        self._bits: dict[Operation, dict[Operation, tuple[int, ...]]] = {}
+
+    def tell(self, execution: Execution) -> None:
+        """Let an execution know the rows of all predicates."""
+        operations, bits_of = execution.operations, self._bits
+        rows = [[0] * len(operations) for _ in self._leaves]
+        for i, a in enumerate(operations):
+            known = bits_of.setdefault(a, {})
+            for k, b in enumerate(operations):
+                true = known.get(b)
+                if true is None:
+                    true = known[b] = self._true_of(a, b)
+                for number in true:
+                    rows[number][i] |= 1 << k
+        for leaf, row in zip(self._leaves, rows, strict=True):
+            execution.know(leaf, row)
+
+    def _true_of(self, a: Operation, b: Operation) -> tuple[int, ...]:
+        return tuple(n for n, leaf in enumerate(self._leaves) if leaf.holds_of(a, b))
+
+
+def _collect(relation: Relation, leaves: dict[Relation, None]) -> None:
+    if relation.operator == "pairs":
+        leaves[relation] = None
+    for part in relation.parts:
+        _collect(part, leaves)
+
+
+class _LitmusProgram:
+    """What all executions of a combination have in common. `same` relates each operation to itself."""
+
+    def __init__(self, base: Execution, same: Rows):
+        self.base, self.nothing = base, [0] * len(same)
+        self.accessed = [[x if piece.accessed_by & x else 0 for x in same] for piece in base.pieces]
+        self._constant: dict[Question, list[Rows]] = {}
+        self._functions: dict[tuple[Question, tuple[bool, ...]], Answer] = {}
+        #: what is read in the last execution that keeps all axioms without any order of fences or writes, and relations of it
+        self.kept: tuple[Sequence[Rows] | None, dict[Relation, Rows]] = None, {}
+
+    def answer(
+        self, question: Question, read: Sequence[Rows], given: Sequence[Rows], orders: tuple[bool, ...]
+    ) -> tuple[str | None, list[Rows]]:
+        """What a question has for an answer in an execution; `orders` says which of those that are given have pairs."""
+        if question not in self._constant:
+            self._constant[question] = list(map(self.base.rows, question.constant))
+        constant = self._constant[question]
+        function = self._functions.get((question, orders))
+        if function is None:
+            function = self._functions[question, orders] = question.function(constant, len(self.accessed), orders)
+        return function(constant, self.accessed, read, *given)
 
 
 class OutOfTime(Exception):
@@ -181,6 +220,14 @@ class Enumeration:
         self._order = contracts.causality.program_order(model)
         self._causality = contracts.causality.causality(model)
         self.coherence = contracts.coherence.coherence(model)
+        #: the same claims as functions, and what is wanted of an execution that keeps them; of a part of what is read, all claims
+        orders = (self._causality, self.coherence)
+        wanted: tuple[tuple[Relation, ...], ...] = ((), orders[:1], orders[1:])
+        self._questions = [*map(Question, self._steps, wanted), Question(claims, orders)]
+        self._leaves = PredicateTable(
+            [*(claim.relation for claim in claims.values()), *orders, self._strong, self._order]
+        )
+        self._asked = 0
 
     def check_time(self) -> None:
         if time.monotonic() > self.deadline:
@@ -198,8 +245,10 @@ class Enumeration:
         one that breaks an axiom is given as soon as it does, unless it is wanted `deep`, with all of its choices. `only` are the
         writes that are read from, if these are known."""
         base = Execution(combination.operations, combination.pieces)
+        self._leaves.tell(base)
         n = len(combination.operations)
         nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}
+        program = _LitmusProgram(base, [1 << i for i in range(n)])
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""
@@ -209,19 +258,41 @@ class Enumeration:
             ):
                 return False
             part = Execution(combination.operations, combination.pieces, base, nothing, read)
-            return broken or all(part.keeps(claim) for claim in self._claims.values())
+            return broken or self._breaks(len(self._steps), part, program) is None
 
         for read, values in combination.readings(may_go_on):
             if values is not None and not wanted(values):
                 continue
             for phases in combination.phases:
                 first = Execution(combination.operations, combination.pieces, base, {"same phase": phases}, read)
-                yield from self._chosen(0, first, combination, values, None, (broken, deep))
+                yield from self._chosen(0, first, program, combination, values, None, (broken, deep))
+
+    def _breaks(self, step: int, execution: Execution, program: _LitmusProgram) -> str | None:
+        """The first claim of a step that an execution breaks; behind the last step, of all claims."""
+        question = self._questions[step]
+        given = [execution.given.get(name, program.nothing) for name in _ORDERS]
+        kept, rows_of = program.kept
+        orders = tuple(map(any, given))
+        if execution.read is kept and not any(orders):
+            for relation in question.wanted:
+                execution.know(relation, rows_of[relation])
+            return None
+        self._asked += 1
+        if self._asked <= SLOWLY:
+            return next((name for name, claim in question.claims.items() if not execution.keeps(claim)), None)
+        broken, rows = program.answer(question, execution.read, given, orders)
+        if broken is None:
+            for relation, row in zip(question.wanted, rows, strict=True):
+                execution.know(relation, row)
+            if step == len(self._steps):
+                program.kept = execution.read, dict(zip(question.wanted, rows, strict=True))
+        return broken
 
     def _chosen(
         self,
         step: int,
         execution: Execution,
+        program: _LitmusProgram,
         combination: Combination,
         values: dict[str, int] | None,
         broken: str | None,
@@ -230,7 +301,7 @@ class Enumeration:
         """The candidates that an execution becomes by what is chosen after a step."""
         self.check_time()
         if broken is None:
-            broken = next((name for name, claim in self._steps[step].items() if not execution.keeps(claim)), None)
+            broken = self._breaks(step, execution, program)
         if values is None and broken is None:
             raise AssertionError("a value is its own reason, and no axiom says so")
         if broken is not None and not wanted[0]:
@@ -244,7 +315,7 @@ class Enumeration:
         axiom, forced = ("Fence-SC", self._order) if step == 0 else ("Coherence", self._causality)
         for order in self._orders(execution, concerns, forced if axiom in self._claims else None):
             further = Execution(execution.operations, execution.pieces, execution, {given: order})
-            yield from self._chosen(step + 1, further, combination, values, broken, wanted)
+            yield from self._chosen(step + 1, further, program, combination, values, broken, wanted)
 
     def _orders(
         self, execution: Execution, concerns: Callable[[Operation, Operation], bool], forced: Relation | None

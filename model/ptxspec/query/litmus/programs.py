@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
@@ -33,6 +33,13 @@ class Piece(NamedTuple):
     read_by: int
 
 
+@lru_cache(maxsize=1024)
+def _initializing(here: ByteRange, text: str) -> Operation:
+    """The write that gives bytes their first value: the same each time, so that what is known of it stays known."""
+    nowhere = ThreadPlace(-1, -1, -1)
+    return Operation(OperationKind.WRITE, None, nowhere, 0, text, address=here, location=here)
+
+
 class Combination:
     """One path for each thread. `operations` are first those that initialize memory, then those of the threads."""
 
@@ -45,12 +52,9 @@ class Combination:
             if not variable.location:
                 here = ByteRange(variable.name, 0, variable.size)
                 self._initial[len(self.operations)] = variable.initial
-                nowhere = ThreadPlace(-1, -1, -1)
                 text = f"{variable.name} = {variable.initial}" if variable.size <= 8 else f"{variable.name} at first"
                 self.noted.append(None)
-                self.operations.append(
-                    Operation(OperationKind.WRITE, None, nowhere, 0, text, address=here, location=here)
-                )
+                self.operations.append(_initializing(here, text))
         for path in paths:
             self.noted += path.operations
             self.operations += [noted.operation for noted in path.operations]

@@ -6,7 +6,8 @@ from collections import deque
 from itertools import pairwise
 from typing import NamedTuple
 
-from ptxspec.query.litmus.executions import Execution, bits, closed
+from ptxspec.query.litmus.compiled import closed
+from ptxspec.query.litmus.executions import Execution, bits
 from ptxspec.terms.relations import Claim, Relation
 
 

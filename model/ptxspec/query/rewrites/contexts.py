@@ -23,7 +23,7 @@ from ptxspec.query.litmus.threads import ThreadOperation, ThreadPath, Variable
 from ptxspec.query.rewrites.simulation import ELSEWHERE, HERE
 from ptxspec.query.rewrites.steps import Line, RewriteStep, heading
 from ptxspec.terms.core import constant
-from ptxspec.terms.operations import OperationKind, ThreadPlace
+from ptxspec.terms.operations import Operation, OperationKind, ThreadPlace
 from ptxspec.terms.orders import Order, Scope
 from ptxspec.terms.relations import MemoryModel
 from ptxspec.terms.vocabulary import variables_in
@@ -196,9 +196,16 @@ def _noted(steps: Sequence[RewriteStep], thread: int, place: ThreadPlace) -> tup
     for at, step in enumerate(steps):
         reasons = frozenset() if step.writes is None else variables_in([step.writes]) - {step.reads}
         depends = tuple(before.operation for before in noted if before.reads in reasons)
-        operation = replace(step.operation(thread, place, at), depends_on=depends)
+        operation = _operation(step.shape, thread, place, at)
+        operation = replace(operation, depends_on=depends) if depends else operation
         noted.append(ThreadOperation(operation, step.reads, step.writes))
     return tuple(noted)
+
+
+@lru_cache(maxsize=100_000)
+def _operation(step: RewriteStep, thread: int, place: ThreadPlace, at: int) -> Operation:
+    """The same operation each time, so that what is known of two of them stays known."""
+    return step.operation(thread, place, at)
 
 
 # programs -----------------------------------------------------------------------------------------------------------------
@@ -290,10 +297,12 @@ def _two(
         given = _accesses(locations, f"{register}2", number + 1)
         return [line for a, b in product(shared, given) for line in ((a, _WEAKER, b), (b, _WEAKER, a))]
 
+    first, second = (list(enumerate(lines(f"{mark}{letter}", number))) for letter, number in (("t", 13), ("u", 15)))
     return [
         (OtherThread(a, place), OtherThread(b, place))
-        for a, b, place in product(lines(f"{mark}t", 13), lines(f"{mark}u", 15), places)
-        if a[0].location != b[0].location and {s.location for s in a} != {s.location for s in b}
+        for (i, a), (k, b), place in product(first, second, places)
+        # the two threads the other way round are the same program
+        if i < k and a[0].location != b[0].location and {s.location for s in a} != {s.location for s in b}
     ]
 
 

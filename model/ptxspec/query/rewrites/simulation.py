@@ -170,11 +170,11 @@ def _around(places: tuple[ByteRange, ...], known: bool = False) -> tuple[Operati
 _rows: dict[tuple[object, ...], Row] = {}
 
 
-def _row(relation: Relation, step: RewriteStep, at: int, known: bool, places: tuple[ByteRange, ...]) -> Row:
-    """The row of a step at a position; if `known`, of what is known to be so."""
-    key = relation, step.shape, at, known, places
+def _row(relation: Relation, step: RewriteStep, known: bool, places: tuple[ByteRange, ...]) -> Row:
+    """The row of a step, at any position of a rewrite; if `known`, of what is known to be so."""
+    key = relation, step.shape, known, places
     if key not in _rows:
-        holds, operation = relation.predicate, _operation(step, at, known)
+        holds, operation = relation.predicate, _operation(step, 0, known)
         assert holds is not None
         out = back = 0
         for i, other in enumerate(_around(places, known)):
@@ -206,7 +206,7 @@ class _Program:
         if key not in self._leaves:
             holds, operations = relation.predicate, self._operations[known]
             assert holds is not None
-            rows = [_row(relation, step, at, known, self.places) for at, step in enumerate(self.steps)]
+            rows = [_row(relation, step, known, self.places) for step in self.steps]
             inner = tuple(sum(bool(holds(a, b)) << k for k, b in enumerate(operations)) for a in operations)
             self._leaves[key] = Pairs(inner, tuple(r.out for r in rows), tuple(r.back for r in rows), not known)
         return self._leaves[key]
