@@ -388,6 +388,36 @@ class TilePicture(Computed):
         return fragment_pictures.markdown_of_tiles(*self.arguments)
 
 
+class WarpgroupPicture(Computed):
+    """Where the elements of a warpgroup's matrices lie: the types of the elements of A and of C, and the columns of C."""
+
+    required_arguments = 3
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return fragment_pictures.of_warpgroup(*self.arguments)
+
+
+class WarpgroupMetadataPicture(Computed):
+    """Where the metadata of a warpgroup's sparse matrix A lie: the type of its elements, and the selector."""
+
+    required_arguments = 2
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return fragment_pictures.metadata(*self.arguments)
+
+
+class MatrixInMemory(Computed):
+    """Where the elements of a warpgroup's matrix lie in shared memory: K or MN, the swizzle, and the bits of an element."""
+
+    required_arguments = 3
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return fragment_pictures.in_memory(*self.arguments)
+
+
 class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
@@ -458,6 +488,7 @@ DIRECTIVES = {
     "litmus": LitmusTable,
     "sightings": Sightings,
     "ledger": Ledger,
+    "matrix-in-memory": MatrixInMemory,
     "mutation": Mutation,
     "opcodes": Opcodes,
     "pages": Pages,
@@ -469,4 +500,6 @@ DIRECTIVES = {
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,
+    "warpgroup": WarpgroupPicture,
+    "warpgroup-metadata": WarpgroupMetadataPicture,
 }
