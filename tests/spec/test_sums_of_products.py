@@ -8,7 +8,16 @@ from fractions import Fraction
 
 import pytest
 from ptxspec.spec.arithmetic.approximation import nearest
-from ptxspec.spec.matrices.products import Sum, SumOperands, known_scale, nearest_sum, read, tensor_core_sum
+from ptxspec.spec.matrices.products import (
+    ADDERS,
+    Sum,
+    SumOperands,
+    family,
+    known_scale,
+    nearest_sum,
+    read,
+    tensor_core_sum,
+)
 
 from ptxspec.terms import TYPES, Type, integer
 from ptxspec.terms.reals import real
@@ -108,7 +117,8 @@ def cut_and_added(a: list[int], b: list[int], c: int, type: Type) -> int:
 def of_tensor_core(a: list[int], b: list[int], c: int, type: Type) -> int:
     """The same by the page."""
     first, second = ([read(integer(x), type) for x in numbers] for numbers in (a, b))
-    return tensor_core_sum(F32, "rz", SumOperands(first, second, (integer(c), F32))).__index__()
+    adder = ADDERS["hopper", family(type)]
+    return tensor_core_sum(F32, adder, SumOperands(first, second, (integer(c), F32))).__index__()
 
 
 def power(exponent: int) -> int:
@@ -137,9 +147,11 @@ MINUS = 0x8000
         ([(-133, 0, 0), (-76, -75, MINUS)], 0, 0x0000FFFF),
         # with a normal factor of the same product it is not
         ([(-66, -67, 0), (-76, -76, MINUS)], 0, 0x0000FFFF),
+        # 2^254 - 2^254: nothing remains, and zero is not too large
+        ([(127, 127, 0), (127, 127, MINUS)], 0, 0),
     ],
 )
-def test_the_smallest_products(factors: list[tuple[int, int, int]], c: int, result: int) -> None:
+def test_the_smallest_and_the_largest_products(factors: list[tuple[int, int, int]], c: int, result: int) -> None:
     """Worked out by hand: powers of two, and the sign of their product."""
     a = [power(x) for x, _, _ in factors]
     b = [power(y) | sign for _, y, sign in factors]

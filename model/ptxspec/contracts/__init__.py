@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from ptxspec.spec.machine import memory as memory_rules
     from ptxspec.spec.machine import order as memory_order
-    from ptxspec.spec.matrices import fragments, scales, tiles
+    from ptxspec.spec.matrices import descriptors, fragments, scales, tiles, warpgroups
     from ptxspec.spec.memory_model import (
         axioms,
         causality,
@@ -95,6 +95,7 @@ PAGES = {
     "contraction": "arithmetic.contraction",
     "control_flow": "instructions.control.index",
     "debugging": "directives.debugging",
+    "descriptors": "matrices.descriptors",
     "directives": "directives.index",
     "divergence": "machine.divergence",
     "floating_point": "arithmetic.floating_point",
@@ -141,6 +142,7 @@ PAGES = {
     "scopes": "memory_model.scopes",
     "stale_reads": "memory_model.stale_reads",
     "synchronization": "memory_model.synchronization",
+    "warpgroups": "matrices.warpgroups",
     "warps": "machine.warps",
 }
 

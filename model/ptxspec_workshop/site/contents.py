@@ -38,6 +38,19 @@ ORDER = {
         *("movement", "texture", "textures", "surface", "surfaces", "control", "synchronization", "communication"),
         *("video", "miscellaneous"),
     ),
+    "spec/matrices": (
+        *(
+            "index",
+            "fragments",
+            "sparsity",
+            "scales",
+            "tiles",
+            "warpgroups",
+            "descriptors",
+            "products",
+            "multiplication",
+        ),
+    ),
     "spec/memory-model": (
         *("index", "operations", "scopes", "races", "synchronization", "causality", "coherence", "axioms", "liveness"),
         *("rewrites", "cpp", "shapes"),

@@ -420,6 +420,36 @@ class TensorPicture(Computed):
         return tensor_pictures.PICTURES[self.arguments[0]]()
 
 
+class WarpgroupPicture(Computed):
+    """Where the elements of a warpgroup's matrices lie: the types of the elements of A and of C, and the columns of C."""
+
+    required_arguments = 3
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return fragment_pictures.of_warpgroup(*self.arguments)
+
+
+class WarpgroupMetadataPicture(Computed):
+    """Where the metadata of a warpgroup's sparse matrix A lie: the type of its elements, and the selector."""
+
+    required_arguments = 2
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return fragment_pictures.metadata(*self.arguments)
+
+
+class MatrixInMemory(Computed):
+    """Where the elements of a warpgroup's matrix lie in shared memory: K or MN, the swizzle, and the bits of an element."""
+
+    required_arguments = 3
+
+    def markdown(self) -> str:
+        self.depends(*finder.sources([self.module]), *store.model_files())
+        return fragment_pictures.in_memory(*self.arguments)
+
+
 class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
@@ -490,6 +520,7 @@ DIRECTIVES = {
     "litmus": LitmusTable,
     "sightings": Sightings,
     "ledger": Ledger,
+    "matrix-in-memory": MatrixInMemory,
     "mutation": Mutation,
     "opcodes": Opcodes,
     "pages": Pages,
@@ -503,4 +534,6 @@ DIRECTIVES = {
     "tiles": TilePicture,
     "vector-format": VectorFormat,
     "vocabulary": Vocabulary,
+    "warpgroup": WarpgroupPicture,
+    "warpgroup-metadata": WarpgroupMetadataPicture,
 }
