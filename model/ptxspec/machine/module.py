@@ -268,7 +268,7 @@ class Module:
                 tuple(observers),
             ),
         )
-        return PreparedLaunch(self, self._launches.plan(name, how)[0])
+        return PreparedLaunch(self, self._launches.plan(name, how))
 
     @locked
     def read(self, name: str) -> np.ndarray:

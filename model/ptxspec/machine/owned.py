@@ -315,7 +315,10 @@ NO_MEMORY = ReachedMemory((), ())
 
 def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:
     """The memories that a launch may reach: these, and those that arguments point into."""
-    every = {id(m): m for m in (*memories, *[a.memory for a in args if isinstance(a, Pointer)])}
+    every = {id(memory): memory for memory in memories}
+    for argument in args:
+        if isinstance(argument, Pointer):
+            every[id(argument.memory)] = argument.memory
     return [every[key] for key in sorted(every)] if len(every) > 1 else [*every.values()]
 
 
