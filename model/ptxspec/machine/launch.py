@@ -449,7 +449,8 @@ def _key(name: str, how: RequestedLaunch) -> tuple[Any, ...]:
     shape, bounds, requested = how
     if requested.observers or requested.printed is not None or bounds.progress is not None:
         return ()
-    words, extents = (*shape[3:], *bounds[:3], *requested[:-2]), []
+    words: tuple[Any, ...] = (*shape[3:], *bounds[:3], *requested[:-2])
+    extents: list[Any] = []
     for part in shape[:3]:
         extents += part if type(part) is tuple else (part,)
     types = (*map(type, extents), *map(type, words))

@@ -76,7 +76,7 @@ class FilledParameter(NamedTuple):
     what: str
     where: slice
     place: Place
-    type: Type
+    declared: Type
     is_array: bool
     scalars: frozenset[type[np.generic]]
     limit: int

@@ -148,8 +148,8 @@ entry:
   %warps_each = lshr i64 %more_threads, {LANES.bit_length() - 1}
   br label %each
 each:
-  %k = phi i64 [0, %entry], [%behind, %on]
-  %steps = phi i64 [%begun, %entry], [%steps1, %on]
+  %k = phi i64 [0, %entry], [%behind, %likely], [%behind, %next]
+  %steps0 = phi i64 [%begun, %entry], [%steps1, %likely], [%steps1, %next]
   %thread_at = {cell("%k")}
   %thread32 = load i32, ptr %thread_at
   %thread = zext i32 %thread32 to i64
@@ -160,7 +160,8 @@ each:
   %f.first = mul i64 %f.cta, %warps_each
   %warp = add i64 %f.first, %f.of
   %f.lane = and i64 %f.in, {LANES - 1}
-  %base = sub i64 %thread, %f.lane
+  %own_base = sub i64 %thread, %f.lane
+  %f.begin = sub i64 %f.in, %f.lane
   %bit64 = shl i64 1, %f.lane
   %bit = trunc i64 %bit64 to i32
   %k1 = add i64 %k, 1
@@ -196,7 +197,7 @@ following:
   %other_at = {cell("%end")}
   %other32 = load i32, ptr %other_at
   %number = zext i32 %other32 to i64
-  %o.lane = sub i64 %number, %base
+  %o.lane = sub i64 %number, %own_base
   %is_same = icmp ult i64 %o.lane, %left
   %next_warp = add i64 %warp, 1
   %other = select i1 %is_same, i64 %warp, i64 %next_warp
@@ -209,8 +210,11 @@ join:
   %end1 = add i64 %end, 1
   br label %look
 go:
-  %behind = phi i64 [%all_k, %compare], [%end, %look], [%end, %following]
-  %together = phi i32 [-1, %compare], [%lanes, %look], [%lanes, %following]
+  %behind = phi i64 [%all_k, %compare], [%end, %look], [%end, %following], [%next_k, %next]
+  %together = phi i32 [-1, %compare], [%lanes, %look], [%lanes, %following], [-1, %next]
+  %base = phi i64 [%own_base, %compare], [%own_base, %look], [%own_base, %following], [%next_base, %next]
+  %in = phi i64 [%f.begin, %compare], [%f.begin, %look], [%f.begin, %following], [%next_in, %next]
+  %steps = phi i64 [%steps0, %compare], [%steps0, %look], [%steps0, %following], [%steps1, %next]
   store i64 0, ptr %turn
   store i64 0, ptr %turn_taken
   br label %call
@@ -233,7 +237,27 @@ on:
   %others = icmp ult i64 %behind, %count
   %room = icmp ult i64 %steps1, %limit
   %more = and i1 %others, %room
-  br i1 %more, label %each, label %done
+  br i1 %more, label %likely, label %done
+likely:
+  %next_k = add i64 %behind, {LANES}
+  %next_base = add i64 %base, {LANES}
+  %next_in = add i64 %in, {LANES}
+  %next_end = add i64 %in, {2 * LANES}
+  %next_there = icmp ule i64 %next_k, %count
+  %next_whole = icmp ule i64 %next_end, %threads
+  %next_may = and i1 %next_there, %next_whole
+  br i1 %next_may, label %next, label %each
+next:
+  %next_at = {cell("%behind", LANES)}
+  %next32 = load {NUMBERS}, ptr %next_at, align 4
+  %next_base32 = trunc i64 %next_base to i32
+  %next_in0 = insertelement {NUMBERS} poison, i32 %next_base32, i64 0
+  %next_in1 = shufflevector {NUMBERS} %next_in0, {NUMBERS} poison, <{LANES} x i32> zeroinitializer
+  %next_order = add {NUMBERS} %next_in1, <{", ".join(f"i32 {i}" for i in range(LANES))}>
+  %next_equal = icmp eq {NUMBERS} %next32, %next_order
+  %next_equal32 = bitcast {TRUTHS} %next_equal to i32
+  %next_is_warp = icmp eq i32 %next_equal32, -1
+  br i1 %next_is_warp, label %go, label %each
 done:
   store i64 %steps1, ptr %steps_at
   store i64 %behind, ptr %taken_at
