@@ -11,7 +11,7 @@ from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import OVER
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.native.threads import BAD
-from ptxspec.machine.native.warp_registers import NUMBERS, TRUTHS, WORD, vector_of
+from ptxspec.machine.native.warp_registers import NUMBERS, TRUTHS, WORD
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -83,12 +83,15 @@ def wait_text(layout: Layout) -> str:
     """LLVM text of `wait_lanes(context, base, op, lanes)`: threads of a warp wait at an instruction."""
     text = FunctionText(layout, set())
     lines, last = text.lines, len(layout.program.flow.blocks) + 1
-    lines.append(f"  %is_whole = icmp eq {WORD} %lanes, -1\n  br i1 %is_whole, label %whole, label %look\nwhole:")
+    lines.append(
+        f"  %op32 = trunc i64 %op to i32\n  %is_whole = icmp eq {WORD} %lanes, -1\n"
+        "  br i1 %is_whole, label %whole, label %look\nwhole:"
+    )
     known = text.emitter.known()
     lines.append(
-        f"  %all = insertelement {vector_of('i64')} poison, i64 %op, i64 0\n"
-        f"  %every = shufflevector {vector_of('i64')} %all, {vector_of('i64')} poison, <{LANES} x i32> zeroinitializer\n"
-        f"  store {vector_of('i64')} %every, ptr {text.at('waits_at', '%base', 8, 8 * LANES)}, align 8\n  br label %done"
+        f"  %all = insertelement {NUMBERS} poison, i32 %op32, i64 0\n"
+        f"  %every = shufflevector {NUMBERS} %all, {NUMBERS} poison, <{LANES} x i32> zeroinitializer\n"
+        f"  store {NUMBERS} %every, ptr {text.at('waits_at', '%base', 4, 4 * LANES)}, align 4\n  br label %done"
     )
     text.emitter.go_back(known)
     lines.append(
@@ -97,7 +100,7 @@ def wait_text(layout: Layout) -> str:
         f"  %lane = zext {WORD} %first to i64\n  %one = add i64 %base, %lane"
     )
     lines.append(
-        f"  store i64 %op, ptr {text.at('waits_at', '%one', 8)}\n  %less = sub {WORD} %left, 1\n"
+        f"  store i32 %op32, ptr {text.at('waits_at', '%one', 4)}\n  %less = sub {WORD} %left, 1\n"
         f"  %fewer = and {WORD} %left, %less\n  br label %look\ndone:"
     )
     return "\n".join(

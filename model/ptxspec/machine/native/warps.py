@@ -225,6 +225,8 @@ class WarpFunction:
                     f"select {TRUTHS} {self.active}, {vector} {self.emitter.spread(value, element)}, {vector} {old}"
                 )
             self.homes.store(name, value)
+        if self.text.number == 0:
+            self.edges.store(self.edges.early, self.mask)
 
     # instructions ---------------------------------------------------------------------------------------------------
 
