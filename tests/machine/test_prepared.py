@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
 import weakref
 from typing import Any
 
@@ -269,3 +270,53 @@ def test_the_time_of_each_launch_begins_with_it() -> None:
     with pytest.raises(ptxspec.LaunchError, match="within 1,000 thread-instructions"):
         module.launch("k", args=[out], step_limit=1000, time_limit=30)
     assert out[0] == 100_000
+
+
+#: the most calls of Python's functions in a launch of a shape that was launched before, by the pointers and numbers of its arguments
+MOST_CALLS = 100
+
+
+def test_a_launch_that_is_repeated_takes_few_calls() -> None:
+    prepared, memory = ptxspec.load(ADDS).prepared("k"), ptxspec.Memory()
+    at, calls = memory.put(np.uint32(0)), 0
+
+    def note(frame: Any, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    for number in range(3):
+        prepared.launch([at, np.uint32(number)])
+    sys.setprofile(note)
+    try:
+        prepared.launch([at, np.uint32(3)])
+    finally:
+        sys.setprofile(None)
+    assert memory.view(at, np.uint32).tolist() == [4 * 10 + 0 + 1 + 2 + 3]
+    assert calls <= MOST_CALLS
+
+
+def test_numbers_fill_parameters_as_before_or_are_refused() -> None:
+    """NumPy's scalars and integers that fit take a short way."""
+    module, memory = ptxspec.load(ADDS), ptxspec.Memory()
+    prepared, at = module.prepared("k"), memory.allocate(4)
+    for number, sum in [
+        (-1, 9),
+        (-(1 << 31), (1 << 31) + 9 + 10),
+        ((1 << 32) - 1, (1 << 31) + 9 + 10 + 9),
+        (np.int32(-9), (1 << 31) + 29),
+    ]:
+        prepared.launch([at, number])
+        assert memory.view(at, np.uint32).tolist() == [sum]
+    for wrong in (
+        1 << 32,
+        -(1 << 31) - 1,
+        np.uint64(1),
+        np.float32(1),
+        1.5,
+        True,
+        np.bool_(True),
+        at + (1 << 40),
+        None,
+    ):
+        with pytest.raises(TypeError, match="argument 1"):
+            prepared.launch([at, wrong])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -387,3 +388,64 @@ def test_all_lanes_load_the_same(type: str) -> None:
         with pytest.raises(ptxspec.LaunchError, match="past the end of argument 1"):
             source = kernel(body.replace("AT", "4096"), ".param .u64 out, .param .u64 in")
             ptxspec.load(source).launch("k", 2, 128, arguments(given), engine=way, schedule="warps")
+
+
+# what the code of turns is made of ------------------------------------------------------------------------------------
+
+
+def text_of_turns(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Any]:
+    """The text from which LLVM makes the turns of warps of a kernel, and the kernel's layout."""
+    from ptxspec.machine.native.layout import Layout
+    from ptxspec.machine.native.warps import WarpFunction
+    from ptxspec.machine.program import program
+    from ptxspec.terms.profiles import Profile
+
+    monkeypatch.setenv(hosts.VARIABLE, "0")
+    checked = ptxspec.load(source).checked
+    layout = Layout(program(checked, "k", Profile("hopper", None), False, alone=False), 2048, False)
+    layout.divide([range(len(layout.program.flow.blocks))])
+    return WarpFunction(layout, set()).function(), layout
+
+
+def test_a_register_of_a_cta_is_put_by_where_it_gets_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again at each barrier; and lanes that come there later find it."""
+    body = (
+        ".shared .b32 s[64]; mov.u32 %r20, %ctaid.x; mad.lo.u32 %r21, %r20, 7, 3; ld.global.u32 %r4, [%rd1]; mov.u32 %r22, s;"
+        "mad.lo.u32 %r22, %r1, 4, %r22; st.shared.u32 [%r22], %r4; bar.sync 0; ld.shared.u32 %r4, [%r22]; add.u32 %r4, %r4, %r21;"
+        "setp.gt.u32 %p1, %r1, 40; @%p1 bra A; add.u32 %r4, %r4, 1; A: bar.sync 0; mad.lo.u32 %r4, %r4, 3, %r21; bar.sync 0;"
+        "add.u32 %r4, %r4, %r21; " + STORE
+    )
+    for block in (32, 33, 64):
+        both(kernel(body), [data(3 * block)], block=block, grid=3, schedule="warps")
+    text, layout = text_of_turns(kernel(body), monkeypatch)
+    # a place in a row is formed to store there, or to load from there at one of the three beginnings behind barriers
+    formed = [line for line in text.splitlines() if f"ptr %registers_{layout.offsets['%r21']}, i64 %base" in line]
+    assert len(formed) == 2  # for all lanes, and for some
+
+
+def test_addresses_of_lanes_are_computed_where_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a warp whose lanes store side by side, the first lane's will do."""
+    text, _ = text_of_turns(kernel(WORDS + STORE), monkeypatch)
+    turn = text[text.index("define internal i64 @warp(") :]
+    first, _, rest = turn.partition(".others:")
+    added = [line.partition(" = ")[0].strip() for line in first.splitlines() if " = add <32 x i64>" in line]
+    assert added and not [name for name in added if re.search(rf"{name}\b", rest)]
+
+
+def test_short_turns_are_part_of_the_loop_over_warps(monkeypatch: pytest.MonkeyPatch) -> None:
+    for body, attribute in ((WORDS + STORE, "alwaysinline"), (WORDS + "bar.sync 0; " + STORE, "noinline")):
+        text, _ = text_of_turns(kernel(body), monkeypatch)
+        assert f") {attribute} {{\nentry:" in text[text.index("define internal i64 @warp(") :]
+
+
+@pytest.mark.parametrize("block", [(64, 1, 1), (16, 4, 1), (8, 8, 1), (48, 1, 1), (31, 2, 1)])
+def test_lanes_side_by_side_or_in_several_rows(block: tuple[int, int, int]) -> None:
+    """Code expects CTAs of one dimension where nothing asks for a second one, and is right for others."""
+    body = (
+        "ld.param.u64 %rd5, [in]; mad.wide.u32 %rd5, %r1, 4, %rd5; ld.global.u32 %r4, [%rd5]; mad.lo.u32 %r4, %r4, 5, %r0; "
+        + STORE
+    )
+    source = kernel(body, ".param .u64 out, .param .u64 in")
+    out = both(source, [data(256), data(64)], grid=4, block=block, schedule="warps")[0]
+    threads = np.arange(4)[:, None] * block[0] + np.arange(block[0])
+    assert (out[threads] == data(64)[threads - threads[:, :1]] * np.uint32(5) + threads.astype(np.uint32)).all()

@@ -472,8 +472,8 @@ def copy(m: OperationsMachine, number: int, begin: int, before: int, copied: int
 
 
 def change_elements(m: OperationsMachine, number: int, change: int, target: int, source: int, count: int) -> None:
-    """The elements in so many bytes at a location become what a step makes of them and of what lies at another one, or of what the
-    operation carries."""
+    """The elements in so many bytes at a location become what a step makes of them and of what lies at another one, or of what
+    the operation carries."""
     size = m.element_size(change)
     at = 0
     while at < count:
@@ -579,8 +579,9 @@ def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
 
 #: every one of these functions
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    operation_begins, is_noted, pieces_land, those_before_complete, object_at, object_begins, may_end, object_ends, object_changes_now,
-    completion_breaks, may_begin, operations_end, operation_leaves, source_is_free, operation_ends, batch_ends, mark_of, is_complete,
-    has_read, completes_on_object, turn_begins, objects_complete, rest_lands, piece_lands, copy, change_elements,
-    all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write, may_change, are_spared,
+    operation_begins, is_noted, pieces_land, those_before_complete, object_at, object_begins, may_end, object_ends,
+    object_changes_now, completion_breaks, may_begin, operations_end, operation_leaves, source_is_free, operation_ends,
+    batch_ends, mark_of, is_complete, has_read, completes_on_object, turn_begins, objects_complete, rest_lands,
+    piece_lands, copy, change_elements, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
+    may_change, are_spared,
 )  # fmt: skip

@@ -32,9 +32,9 @@ class EngineRun(Protocol):
     answer: np.ndarray
     """what they are answered, likewise"""
 
-    def restart(self, prepared: PreparedProgram, extents: Extents) -> bool:
-        """Begin another launch with the same memory, of the same shape and with the same options. False if that takes another
-        run, or if the program is another one."""
+    def restart(self, prepared: PreparedProgram, launch: int) -> bool:
+        """Begin the launch of this number with the same memory, of the same shape and with the same options. False if that takes
+        another run, or if the program is another one."""
 
     def run(self) -> int:
         """Run until the host is needed; why, as driver/codes.py has it."""

@@ -282,7 +282,7 @@ class ExactRun:
         """Let the first elements of an array have these values."""
         getattr(self.machine, name)[: len(values)] = values
 
-    def restart(self, prepared: PreparedProgram, extents: Extents) -> bool:
+    def restart(self, prepared: PreparedProgram, launch: int) -> bool:
         return False
 
     def run(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from ptxspec.machine.misuse import misuse, stuck
 from ptxspec.machine.program import KernelProgram, describe, where_is
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.turn_schedule import TurnSchedule
-from ptxspec.machine.workers import CtaShare
 from ptxspec.terms.exact import NoChoice
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class Host(NamedTuple):
         for receiver in self.receivers:
             receiver.tell(rows)
 
-    def run(self, running: EngineRun, worker: int, share: CtaShare) -> int:
-        """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
-        program breaks a rule."""
-        while (ctas := share.take()) is not None:
+    def run(self, running: EngineRun, worker: int, share: Iterable[range]) -> int:
+        """Run a worker's share of the grid to its end, some CTAs after the others; how many steps that took. Raises LaunchError
+        if the program breaks a rule."""
+        for ctas in share:
             running.set("first", ctas.start)
             running.set("until", ctas.stop)
             self.limits.begin_batch(worker, ctas.start)

@@ -271,11 +271,11 @@ class ExactOperations:
         read: int,
         completes: Place | None,
         carried: bytes = b"",
-        arrangement: Sequence[int] = (0, 0, 0),
+        arrangement: tuple[int, int, int] = (0, 0, 0),
     ) -> None:
         """A thread initiates an operation that it may initiate, and that `completes` on an object in memory, or on none. One
-        without a source has `carried` with it what it writes. The `arrangement` is what is filled before what is read, the bits in which
-        offsets differ, and the fill. Raises Violation if there is no room."""
+        without a source has `carried` with it what it writes. The `arrangement` is how much is filled before what is read, the
+        bits in which offsets differ, and the fill. Raises Violation if there is no room."""
         unit = effect.together.bit_length() - 1
         locate = self.in_flight.locate
         footprint = locate(*target), size, 0 if source is None else locate(*source), read, unit, *arrangement
@@ -289,7 +289,9 @@ class ExactOperations:
         """A thread initiates an operation without bytes, which follows others. Raises Violation if there is no room."""
         place, mechanism = self.in_flight.locate(*completes), self.used.mechanism(effect)
         follows = self.used.follows(effect)
-        if not asynchrony.operation_begins(self.machine, mechanism, thread, op, *[0] * 8, place, 0, follows, 0, 0, 0):
+        if not asynchrony.operation_begins(
+            self.machine, mechanism, thread, op, 0, 0, 0, 0, 0, 0, 0, 0, place, 0, follows, 0, 0, 0
+        ):
             raise too_many(effect.among)
 
     def change_object(self, life: Life, thread: int, op: int, place: Place) -> None:

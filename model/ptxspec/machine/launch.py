@@ -129,6 +129,7 @@ class Launches:
         self._bound: dict[str, Any] = {}
         self.cells: CellPool | None = None
         self._plans: OrderedDict[tuple[Any, ...], LaunchPlan] = OrderedDict()
+        self._last_plan: LaunchPlan | None = None
         #: whether a launch may have written to the heap that did not look at what is initialized
         self._heap_written = False
 
@@ -206,29 +207,31 @@ class Launches:
     def launch(self, name: str, how: RequestedLaunch, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
         """Run an entry over a grid."""
         key = _key(name, how)
-        if key in self._plans:
-            self._plans.move_to_end(key)
-            return self.execute(self._plans[key], args, memories)
-        plan, limits = self.plan(name, how)
+        plan = self._plans.get(key)
+        if plan is not None:
+            if plan is not self._last_plan:
+                self._plans.move_to_end(key)
+                self._last_plan = plan
+            return self.execute(plan, args, memories)
+        plan = self.plan(name, how)
         if key:
-            self._plans[key] = plan
+            self._plans[key] = self._last_plan = plan
             if len(self._plans) > _PLANS:
                 self._plans.popitem(last=False)
-        return self._executed(plan, args, memories, limits)
+        return self._executed(plan, args, memories)
 
     def execute(self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
         """Run what was planned. Its limits begin now."""
-        return self._executed(plan, args, memories, plan.limits.again())
+        plan.limits.begin()
+        return self._executed(plan, args, memories)
 
-    def _executed(
-        self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory], limits: LaunchLimits
-    ) -> Outcome:
+    def _executed(self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
         reached = reached_by(memories, in_order(args))
         if not reached:
-            return self._suited(plan, NO_MEMORY).execute(args, NO_MEMORY, limits)
+            return self._suited(plan, NO_MEMORY).execute(args, NO_MEMORY)
         with reached[0].lock if len(reached) == 1 else locks_of(reached):
             reachable = ReachedMemory.of(reached)
-            return self._suited(plan, reachable).execute(args, reachable, limits)
+            return self._suited(plan, reachable).execute(args, reachable)
 
     def _suited(self, plan: LaunchPlan, reached: ReachedMemory) -> LaunchPlan:
         """The plan, or if it is checked what is initialized, the one for launches that reach memory which is not."""
@@ -248,8 +251,8 @@ class Launches:
         """What a caller wants, but for the arguments: the fields of the three parts of that, in their order."""
         return RequestedLaunch(LaunchShape(*shape), LaunchBounds(*bounds), LaunchOptions(*others))
 
-    def plan(self, name: str, how: RequestedLaunch) -> tuple[LaunchPlan, LaunchLimits]:
-        """A launch but for its arguments, and its limits, which have begun."""
+    def plan(self, name: str, how: RequestedLaunch) -> LaunchPlan:
+        """A launch but for its arguments. Its limits have begun."""
         shape, bounds, requested = how
         kernel = self.checked.kernels.get(name)
         if kernel is None:
@@ -286,7 +289,7 @@ class Launches:
             observed=observed,
             collects=requested.findings == "collect",
         )
-        return LaunchPlan(self, kernel, extents, settings, limits), limits
+        return LaunchPlan(self, kernel, extents, settings, limits)
 
     def _fresh(self, seed: Any) -> Fresh | None:
         """What memory begins with where a seed decides."""
@@ -459,11 +462,12 @@ def _key(name: str, how: RequestedLaunch) -> tuple[Any, ...]:
     shape, bounds, requested = how
     if requested.observers or requested.printed is not None or bounds.progress is not None:
         return ()
-    others, extents = (*bounds[:3], *requested[:-2]), (*shape,)
-    if tuple in map(type, shape):
-        extents = tuple(n for part in shape for n in (part if type(part) is tuple else (part,)))
-    types = (*map(type, extents), *map(type, others))
-    return (name, shape, others, types) if _PLAIN.issuperset(types) else ()
+    words: tuple[Any, ...] = (*shape[3:], *bounds[:3], *requested[:-2])
+    extents: list[Any] = []
+    for part in shape[:3]:
+        extents += part if type(part) is tuple else (part,)
+    types = (*map(type, extents), *map(type, words))
+    return (name, shape, words, types) if _PLAIN.issuperset(types) else ()
 
 
 #: types of options that are compared by value

@@ -15,7 +15,7 @@ from ptxspec.machine.blocks import Blocks
 from ptxspec.machine.call_graph import entry_size, stack_moves
 from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
-from ptxspec.machine.engine import EngineRun
+from ptxspec.machine.engine import EngineRun, PreparedProgram
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.events import RACE, EventReceiver, ObservedEvents
 from ptxspec.machine.exact_engine import ExactEngine
@@ -115,6 +115,10 @@ class LaunchPlan:
         self._memories: list[LaunchMemory] = []
         self._runs: dict[int, EngineRun] = {}
         self._fills = launches.fills
+        #: whether executions have nothing of their own on the host's side; and that side, if it is kept
+        self._keeps_host = not (settings.observers or settings.observed.counts or settings.observed.checks)
+        self._keeps_host = self._keeps_host and not settings.schedule.chooses
+        self._host: Host | None = None
 
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
@@ -127,27 +131,31 @@ class LaunchPlan:
             self._launches, self._kernel, self._extents, self._settings._replace(observed=observed), self.limits
         )
 
-    def execute(self, args: Sequence[Any], reached: ReachedMemory, limits: LaunchLimits) -> Outcome:
-        """Run the grid, and let the arrays, the images and the module have what it wrote. Raises what `Module.launch` does."""
+    def execute(self, args: Sequence[Any], reached: ReachedMemory) -> Outcome:
+        """Run the grid, and let the arrays, the images and the module have what it wrote. The limits have begun. Raises what
+        `Module.launch` does."""
         launches, kernel, settings = self._launches, self._kernel, self._settings
         schedule = settings.schedule.again()
         unit = self._no_images
-        if self._names_images or any(isinstance(value, IMAGES) for value in args):
+        if self._names_images or _has_images(args):
             images = launches.images(kernel, args)
-            unit = ImageUnit(*images, settings.profile, settings.engine == "native", limits.check)
+            unit = ImageUnit(*images, settings.profile, settings.engine == "native", self.limits.check)
             args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         space = launches.space
         space.begin()
         parameters, arrays = self._parameters.arguments(args, space)
         if arrays:
             launches.warn_of_elements(kernel, arrays)
-        extents = self._extents.numbered(launches.next_number())
+        number = launches.next_number()
         blocks = launches.blocks(reached, arrays, settings.observed.unwritten)
         counting = CountCollector(self.program) if settings.observed.counts else None
         collector = FindingCollector() if settings.observed.checks else None
         try:
             memory = self._memory(blocks, parameters, args)
-            steps = self._run(extents, memory, unit, limits, schedule, counting, collector)
+            host = self._host
+            if host is None or unit is not self._no_images:
+                host = self._host_of(number, memory, unit, schedule, counting, collector)
+            steps = self._run(host, number)
             unit.finish()
             if collector is not None and collector.some and not settings.collects:
                 raise collector.error()
@@ -190,7 +198,7 @@ class LaunchPlan:
 
     def _forget(self) -> None:
         """Let the next execution have other memory."""
-        self._memories, self._runs, self._fills = [], {}, self._launches.fills
+        self._memories, self._runs, self._host, self._fills = [], {}, None, self._launches.fills
 
     def _memory(self, blocks: Blocks, parameters: bytes, args: Sequence[Any]) -> LaunchMemory:
         """The memory of an execution."""
@@ -222,19 +230,19 @@ class LaunchPlan:
             memory.shadow_parameters(self._parameters.initialized(args))
         return memory
 
-    def _run(
+    def _host_of(
         self,
-        extents: Extents,
+        number: int,
         memory: LaunchMemory,
         unit: ImageUnit,
-        limits: LaunchLimits,
         schedule: TurnSchedule,
         counting: CountCollector | None,
         collector: FindingCollector | None,
-    ) -> int:
-        """Run the threads; how many steps that took."""
+    ) -> Host:
+        """The host's side of the launch of this number."""
         settings, program, checked = self._settings, self.program, self._launches.checked
-        system = System(memory, extents.threads, settings.printed, limits.check)
+        extents = self._extents.numbered(number)
+        system = System(memory, extents.threads, settings.printed, self.limits.check)
         receivers: list[EventReceiver] = []
         if settings.observers:
             from ptxspec.machine.observing import EventDispatcher  # which few launches need
@@ -250,13 +258,19 @@ class LaunchPlan:
             from ptxspec.machine.uninitialized import UninitializedChecker
 
             receivers.append(UninitializedChecker(checked, program, extents, memory, collector))
-        host = Host(checked, program, extents, memory, unit, system, limits, schedule, counting, tuple(receivers))
+        host = Host(checked, program, extents, memory, unit, system, self.limits, schedule, counting, tuple(receivers))
+        if self._keeps_host and unit is self._no_images:
+            self._host = host
+        return host
+
+    def _run(self, host: Host, number: int) -> int:
+        """Run the threads; how many steps that took."""
         try:
-            return self._share(host, self._stale(extents, memory, schedule)) if program.flow.blocks else 0
+            return self._share(host, number, self._stale(host)) if self.program.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         except LaunchError as error:
-            error.schedule = schedule.reported
+            error.schedule = host.schedule.reported
             raise
 
     def _cells(self) -> CellPool:
@@ -267,20 +281,22 @@ class LaunchPlan:
             self._launches.cells = CellPool()
         return self._launches.cells
 
-    def _stale(self, extents: Extents, memory: LaunchMemory, schedule: TurnSchedule) -> StaleReads | None:
+    def _stale(self, host: Host) -> StaleReads | None:
         """What reads return that need not return the newest value."""
+        schedule, extents = host.schedule, self._extents
         if not schedule.weakest:
             return None
         from ptxspec.machine.stale_reads import StaleReads  # with pages that few launches need
 
-        return StaleReads(self._cells().classes(self.program.kernel, extents.threads), extents, memory, schedule.seed)
+        classes = self._cells().classes(self.program.kernel, extents.threads)
+        return StaleReads(classes, extents, host.memory, schedule.seed)
 
-    def _share(self, host: Host, stale: StaleReads | None) -> int:
+    def _share(self, host: Host, number: int, stale: StaleReads | None) -> int:
         """Let workers run the grid; how many steps that took."""
-        extents, limits, slots = host.extents, host.limits, self._slots
-        limits.ctas = extents.ctas
+        extents, limits, slots = self._extents, self.limits, self._slots
+        limits.ctas = ctas = extents.ctas
         most = self._settings.workers if self.program.spreads else 1
-        workers = limits.workers(min(most, -(-extents.ctas // slots)), self._batch_bytes)
+        workers = limits.workers(min(most, -(-ctas // slots)), self._batch_bytes) if most > 1 else 1
         engine = self._launches.engine(self._settings)
         if stale is not None:
             assert isinstance(engine, ExactEngine)
@@ -288,23 +304,36 @@ class LaunchPlan:
         prepared = engine.prepared(self.program, workers > 1, limits.check)
         while len(self._memories) < workers:
             self._memories.append(host.memory.beside())
-        share, works = CtaShare(extents.ctas, slots, workers), []
-        for worker in range(workers):
-            memory = self._memories[worker]
-            if worker:
-                memory.begin_beside(host.memory)
-            of_worker = host if not worker else host._replace(memory=memory)
-            running = self._runs.get(worker)
-            if running is None or not running.restart(prepared, extents):
-                empties = int(self._settings.engine == "exact" or memory.is_large)
-                if memory.fresh is not None:
-                    empties = codes.FILLS
-                running = of_worker.begin(prepared, slots, worker, empties)
-                if self._settings.engine == "native":  # a run of the exact engine is of one execution
-                    self._runs[worker] = running
-            works.append(partial(of_worker.run, running, worker, share))
+        share = CtaShare(ctas, slots, workers)
+        works = [partial(host.run, self._running(host, number, prepared, 0), 0, share.parts())]
+        for worker in range(1, workers):
+            of_worker = host._replace(memory=self._memories[worker])
+            of_worker.memory.begin_beside(host.memory)
+            running = self._running(of_worker, number, prepared, worker)
+            works.append(partial(of_worker.run, running, worker, share.parts()))
         steps = together(works, limits.stop)
         if stale is not None:
             stale.settle()
         limits.note_end()
         return steps
+
+    def _running(self, host: Host, number: int, prepared: PreparedProgram, worker: int) -> EngineRun:
+        """A worker's run of the launch of this number: that of the last execution, if it can be had again."""
+        running = self._runs.get(worker)
+        if running is not None and running.restart(prepared, number):
+            return running
+        empties = int(self._settings.engine == "exact" or host.memory.is_large)
+        if host.memory.fresh is not None:
+            empties = codes.FILLS
+        numbered = host._replace(extents=self._extents.numbered(number))
+        running = numbered.begin(prepared, self._slots, worker, empties)
+        if self._settings.engine == "native":  # a run of the exact engine is of one execution
+            self._runs[worker] = running
+        return running
+
+
+def _has_images(args: Sequence[Any]) -> bool:
+    for value in args:
+        if isinstance(value, IMAGES):
+            return True
+    return False

@@ -29,7 +29,7 @@ Progress = Callable[[int, int, int], object]
 
 
 class LaunchLimits:
-    """The limits of one launch, and how far it is. It begins when this is made.
+    """The limits of launches that follow one another, and how far the last one is. The first begins when this is made.
 
     `step_limit` is a number of thread-instructions, or None for the work that `engine` does by default; `time_limit` is in
     seconds, or None; `memory_limit` in bytes, or None for the page's; `progress` is called now and then with (steps done, CTAs
@@ -49,16 +49,11 @@ class LaunchLimits:
         #: steps after which the driver comes back to look at the clock
         self.pause = PAUSE[engine]
         self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
-        self._begin()
+        self._processor_ends, self._counted = math.inf, -math.inf
+        self.begin()
 
-    def again(self) -> LaunchLimits:
-        """The same limits for another launch, which begins now."""
-        other = LaunchLimits.__new__(LaunchLimits)
-        other.__dict__.update(self.__dict__)
-        other._begin()
-        return other
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begin another launch now: the last one has ended."""
         self._reported = now = clock()
         self._stopped = False
         #: for each thread of the host its steps, and its CTAs that have ended
@@ -69,7 +64,7 @@ class LaunchLimits:
         self._ends = math.inf if self.seconds is None else now + self.seconds
         self._firsts: dict[int, int] = {}
         self._is_prepared = False
-        self._batch_ends, self._processor_ends, self._counted = math.inf, math.inf, -math.inf
+        self._batch_ends = math.inf
         if self.seconds is None:
             self._count_anew()
 

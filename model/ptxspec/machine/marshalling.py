@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.language.checked import Kernel
+from ptxspec.language.checked import Kernel, Place
 from ptxspec.machine.arrays import address_of
 from ptxspec.machine.blocks import BlockKind, GlobalBlock
 from ptxspec.machine.host_arrays import article, check_elements, host_array, host_bytes
@@ -18,6 +18,10 @@ from ptxspec.machine.pointers import Pointer
 from ptxspec.machine.tensor_maps import TensorMap, array_of
 from ptxspec.terms.types import Type
 
+#: scalars of NumPy, each of one size and in the order of bytes that memory has
+_SCALARS = (
+    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, np.float32, np.float64,
+)  # fmt: skip
 #: a kernel works on the bytes of an array that begins at a multiple of so many, as the greatest access of compiled code needs it
 ALIGNED = 16
 
@@ -59,15 +63,37 @@ def in_order(args: Sequence[Any]) -> Sequence[Any]:
     return args
 
 
+class FilledParameter(NamedTuple):
+    """A parameter that an argument fills: what the argument is called in messages, the bytes of the parameter among all, and what
+    is declared. `scalars` are the types of NumPy's scalars that are its very bytes; an integer or an address that it can hold is
+    below `limit`, which is 0 if it takes none."""
+
+    what: str
+    where: slice
+    place: Place
+    declared: Type
+    is_array: bool
+    scalars: frozenset[type[np.generic]]
+    limit: int
+
+    @classmethod
+    def of(cls, number: int, place: Place, declared: tuple[Type, bool]) -> FilledParameter:
+        type, is_array = declared
+        scalars, limit = [], 0
+        if not place.opaque and not is_array:
+            scalars = [t for t in _SCALARS if t().nbytes == place.size and np.dtype(t).kind in _kinds(type)]
+            limit = 0 if type.is_float else 1 << type.width
+        where = slice(place.offset, place.offset + place.size)
+        return cls(f"argument {number} ({place.name})", where, place, type, is_array, frozenset(scalars), limit)
+
+
 class Parameters:
     """The parameters of an entry, which arguments fill."""
 
     def __init__(self, kernel: Kernel):
         self._kernel, self._size = kernel, kernel.sizes[contracts.state_spaces.OF_PARAMETERS]
-        self._places = [
-            (f"argument {i} ({place.name})", slice(place.offset, place.offset + place.size), place, type, is_array)
-            for i, (place, (type, is_array)) in enumerate(zip(kernel.parameters, kernel.parameter_types, strict=True))
-        ]
+        declared = zip(kernel.parameters, kernel.parameter_types, strict=True)
+        self._places = [FilledParameter.of(i, place, types) for i, (place, types) in enumerate(declared)]
 
     def arguments(self, args: Sequence[Any], space: AddressSpace) -> Arguments:
         """What a launch gets. Raises TypeError or ValueError, which name the argument."""
@@ -84,7 +110,17 @@ class Parameters:
                 passed[id(value)] = _passed(what, array, spans, space)
             return passed[id(value)].block.base
 
-        for (what, where, place, type, is_array), value in zip(self._places, args, strict=True):
+        for (what, where, place, type, is_array, scalars, limit), value in zip(self._places, args, strict=True):
+            kind = value.__class__
+            if kind in scalars:
+                block[where] = value.tobytes()
+                continue
+            if kind is Pointer and 0 <= value.address < limit:
+                block[where] = value.address.to_bytes(place.size, "little")
+                continue
+            if kind is int and -limit <= 2 * value and value < limit:
+                block[where] = (value & limit - 1).to_bytes(place.size, "little")
+                continue
             if place.opaque:
                 continue
             if isinstance(value, TensorMap):
@@ -108,7 +144,7 @@ class Parameters:
         """Which bits of the parameters the arguments of a launch initialize: all but those between parameters, and the padding of
         structures of NumPy."""
         block = bytearray(self._size)
-        for (_, where, place, _, _), value in zip(self._places, args, strict=True):
+        for (_, where, place, *_), value in zip(self._places, args, strict=True):
             mask = np.full(place.size, 0xFF, np.uint8)
             if isinstance(value, np.void) and value.dtype.fields:
                 mask = _fields(value.dtype)
@@ -240,8 +276,7 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
     if isinstance(value, np.generic):
         if value.nbytes != size:
             raise TypeError(f"{what}: {value.dtype} has {value.nbytes} bytes, the parameter {type} has {size}")
-        allowed = "f" if type.is_float else "iu" if type.is_integer else "iuf"
-        if value.dtype.kind not in allowed:
+        if value.dtype.kind not in _kinds(type):
             raise TypeError(f"{what}: {value.dtype} for a parameter of type {type}")
         return value.tobytes()
     if isinstance(value, bool):
@@ -256,6 +291,11 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
         except (OverflowError, struct.error):
             raise TypeError(f"{what}: {value} is beyond the range of {type}") from None
     raise TypeError(f"{what}: {value.__class__.__name__} for a parameter of type {type}{_hint(value)}")
+
+
+def _kinds(type: Type) -> str:
+    """Of which kinds of NumPy a scalar is that fills a parameter."""
+    return "f" if type.is_float else "iu" if type.is_integer else "iuf"
 
 
 def _hint(value: Any) -> str:

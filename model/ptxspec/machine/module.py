@@ -271,7 +271,7 @@ class Module:
                 tuple(observers),
             ),
         )
-        return PreparedLaunch(self, self._launches.plan(name, how)[0])
+        return PreparedLaunch(self, self._launches.plan(name, how))
 
     @locked
     def read(self, name: str) -> np.ndarray:
@@ -343,6 +343,6 @@ def laid_out(
     shape, bounds = LaunchShape(grid, block, None, dynamic_shared, False), LaunchBounds(None, None, None, None)
     options = LaunchOptions("exact", "hopper", 1, None, "early", "none", "round-robin", False)
     with module.lock:
-        plan, _ = module._launches.plan(name, RequestedLaunch(shape, bounds, options))
+        plan = module._launches.plan(name, RequestedLaunch(shape, bounds, options))
         with plan.laid_out(args) as launch:
             yield launch

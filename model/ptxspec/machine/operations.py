@@ -65,8 +65,8 @@ class OperationsMachine(Protocol):
     # completes or 0 (its mark then says whether it has), whether that begins and ends, the mechanism of those that it follows,
     # plus 1, the step by which it changes memory, plus 1, whether it carries what it writes, how many bytes are in the lists of
     # what is read, what it carries (of an object: how many operations in flight are to complete on it), the thread's next one (or
-    # the next that is free) and the one before it, and its place among those of which pieces have not landed, plus 1. An object that has begun is among
-    # them, as if an operation wrote it
+    # the next that is free) and the one before it, and its place among those of which pieces have not landed, plus 1. An object
+    # that has begun is among them, as if an operation wrote it
     operation: Column
     operation_thread: Column
     operation_op: Column
@@ -124,8 +124,8 @@ class OperationsMachine(Protocol):
         """Whether a piece has landed, or there is none."""
 
     def land(self, number: int, piece: int, /) -> tuple[int, int, int, int, int]:
-        """A piece lands: where it begins, the bytes that are filled, those that are copied, from where, those that are filled behind
-        them."""
+        """A piece lands: where it begins, the bytes that are filled, those that are copied, from where, those that are filled
+        behind them."""
 
     def is_whole(self, number: int, /) -> int:
         """Whether all pieces may land together."""

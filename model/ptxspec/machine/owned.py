@@ -317,8 +317,11 @@ NO_MEMORY = ReachedMemory((), ())
 
 def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:
     """The memories that a launch may reach: these, and those that arguments point into."""
-    pointers = (a.tensor if isinstance(a, TensorMap) else a for a in args)
-    every = {id(m): m for m in (*memories, *[p.memory for p in pointers if isinstance(p, Pointer)])}
+    every = {id(memory): memory for memory in memories}
+    for argument in args:
+        pointer = argument.tensor if isinstance(argument, TensorMap) else argument
+        if isinstance(pointer, Pointer):
+            every[id(pointer.memory)] = pointer.memory
     return [every[key] for key in sorted(every)] if len(every) > 1 else [*every.values()]
 
 

@@ -47,7 +47,7 @@ def split_effects(kernel: Kernel) -> Kernel:
         return kernel
     result = copy.copy(kernel)
     result.code, result.registers = [], dict(kernel.registers)
-    starts, added = [], {}
+    starts, added = list[int](), dict[str, int]()
     for index, op in enumerate(kernel.code):
         starts.append(len(result.code))
         if op.plan.meaning.more:
@@ -63,8 +63,8 @@ def split_effects(kernel: Kernel) -> Kernel:
 
 
 class _InstructionParts:
-    """The parts of one instruction, which has this index. What they leave for one another is added to `registers`; `labels` are those
-    of parts to which threads come back. No identifier names either."""
+    """The parts of one instruction, which has this index. What they leave for one another is added to `registers`; `labels` are
+    those of parts to which threads come back. No identifier names either."""
 
     def __init__(self, op: Op, index: int, registers: dict[str, Type]):
         self.op, self.index, self.registers = op, index, registers
@@ -182,7 +182,7 @@ class _InstructionParts:
         """Add a loop that initiates operations in one way."""
         assert effect.times is not None
         word, truth = TYPES["u32"], TYPES["pred"]
-        names = count, number, goes_on = self._keep(word), self._keep(word), self._keep(truth)
+        count, number, goes_on = self._keep(word), self._keep(word), self._keep(truth)
         begun = [(goes_on, truth, FALSE), (number, word, integer(0)), (count, word, integer(0))]
         self.ops.append(self._op(None, (), begun)._replace(guard=None))
         self.ops.append(self._op(None, self._all_inputs(), [(count, word, low_bits(effect.times, 32))]))

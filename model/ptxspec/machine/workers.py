@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import _thread
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from threading import Lock
 
@@ -22,6 +22,10 @@ class CtaShare:
         self._next, self._ctas, self._slots = 0, ctas, slots
         self._workers = workers
         self._lock = Lock()
+
+    def parts(self) -> Iterable[range]:
+        """What one worker runs, one range of CTAs after the other."""
+        return (range(self._ctas),) if self._workers == 1 else iter(self.take, None)
 
     def take(self) -> range | None:
         """The CTAs that a worker runs next, whole batches but for the grid's last; None if all have been taken."""

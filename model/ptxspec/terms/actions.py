@@ -488,19 +488,8 @@ def _initiate(
     scope = None if more.change is None else more.change.scope
     strength = (Order.WEAK if scope is None else Order.RELAXED, scope)
     lead, reorder, fill, times = more.arrangement
-    told = (
-        among,
-        place,
-        *strength,
-        proxy,
-        change,
-        element,
-        more.when,
-        rule,
-        holds,
-        *map(integer, (lead, reorder, fill)),
-        times,
-    )
+    arranged = integer(lead), integer(reorder), integer(fill), times
+    told = (among, place, *strength, proxy, change, element, more.when, rule, holds, *arranged)
     _note(Initiate(*target, *source, size, read, multiple, completion, together, how, *told))
 
 

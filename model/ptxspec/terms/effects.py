@@ -203,14 +203,14 @@ class GridDependency:
 @record(frozen=True)
 class Initiate:
     """Initiate an asynchronous operation, which writes `size` bytes at `to` in a state space: `read` of them, behind the first
-    `lead`, with what lies at `source` in the space `of`, or with values that it has carried with it, the others with `fill`, which
-    is what two bytes become. Offsets in the target and in the source differ in the bits of `reorder`. Both addresses are multiples of
-    `align`, a constant power of two. It is complete when the mechanism `completion` says so; if that is an object in memory, it
-    lies at `object` in the space `among`. `together` bytes, a power of two, become visible at once. With a `change`, each element
-    of `element` bytes becomes what that step makes of it and of the element that is read. It is initiated only `when` a condition
-    holds, if there is one; if there is a `rule`, what it says must hold then. The other fields are as of a load. Where it writes
-    or reads registers, these stand in place of an address, and there is no state space, until each has a location. With `times`,
-    there are so many operations: each has its number, from 0 on, as NUMBER in the terms."""
+    `lead`, with what lies at `source` in the space `of`, or with values that it has carried with it, the others with `fill`,
+    which is what two bytes become. Offsets in the target and in the source differ in the bits of `reorder`. Both addresses are
+    multiples of `align`, a constant power of two. It is complete when the mechanism `completion` says so; if that is an object
+    in memory, it lies at `object` in the space `among`. `together` bytes, a power of two, become visible at once. With a
+    `change`, each element of `element` bytes becomes what that step makes of it and of the element that is read. It is initiated
+    only `when` a condition holds, if there is one; if there is a `rule`, what it says must hold then. The other fields are as of
+    a load. Where it writes or reads registers, these stand in place of an address, and there is no state space, until each has a
+    location. With `times`, there are so many operations: each has its number, from 0 on, as NUMBER in the terms."""
 
     space: str
     to: Int | InRegisters

@@ -5,6 +5,7 @@ A value that is the same in all lanes stays a word, and what is computed from su
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -14,6 +15,9 @@ from ptxspec.terms.native import SUPPLIED, Emitter, is_wider, set_apart
 from ptxspec.terms.nearby import FloatWriter
 
 _FLOATS = {32: "float", 64: "double"}
+#: how operations on vectors of integers begin that cost little; and how a value is named
+_CHEAP = ("add ", "sub ", "mul ", "shl ", "and ", "zext ", "sext ", "trunc ", "shufflevector ")
+_VALUE = re.compile(r"%[\w.]+")
 #: the widest integers that vectors are made of
 WIDEST = 64
 
@@ -57,6 +61,8 @@ class VectorEmitter(Emitter):
         self.narrow = False
         #: how to find the shapes of vectors that may have one
         self.shapes: dict[str, Callable[[], VectorShape | None]] = {}
+        #: the text of each vector that is made of others by arithmetic alone
+        self._made_of: dict[str, str] = {}
 
     # vectors --------------------------------------------------------------------------------------------------------
 
@@ -72,7 +78,29 @@ class VectorEmitter(Emitter):
         """Append `%n = text`, or name the vector if the same text was emitted before. Only for what has no effect."""
         name = self.emit(text)
         self.varying.add(name)
+        if text.startswith(_CHEAP):
+            self._made_of[name] = text
         return name
+
+    def made_again(self, value: str, most: int = 12) -> str:
+        """A vector, computed anew from those that it is made of, by so many operations at most. If that is seldom, and the vector
+        is needed nowhere else, it is not computed where it was named first."""
+        again: dict[str, str] = {}
+
+        def made(match: re.Match[str]) -> str:
+            return anew(match[0])
+
+        def anew(name: str) -> str:
+            if name not in self._made_of or len(again) >= most:
+                return name
+            if name not in again:
+                text = _VALUE.sub(made, self._made_of[name])
+                again[name] = self.fresh()
+                self.varying.add(again[name])
+                self.lines.append(f"  {again[name]} = {text}")
+            return again[name]
+
+        return anew(value)
 
     def spread(self, value: str, element: str) -> str:
         """A value as a vector."""
@@ -180,9 +208,16 @@ class VectorEmitter(Emitter):
             ends.append(self.binary("add", self.emit(both[0]), self.emit(both[1]), 64))
         return ends[0], ends[1]
 
-    def described(self, vector: str, n: int) -> VectorShape:
-        """The shape that a vector has if its first elements go on to the others."""
+    def described(self, vector: str, n: int, steps: tuple[int, int] | None = None) -> VectorShape:
+        """The shape that a vector has if its first elements go on to the others; with `steps`, a step and a jump, if these are
+        its own."""
         half, type = self.lanes // 2, self.type(f"i{n}")
+        if steps is not None:
+            base = self.emit(f"extractelement {type} {vector}, i64 0")
+            numbers = (k % half * steps[0] + k // half * steps[1] & (1 << n) - 1 for k in range(self.lanes))
+            every = self.vector(f"add {type} {self.spread(base, f'i{n}')}, <{', '.join(f'i{n} {k}' for k in numbers)}>")
+            step, jump = (str(k & (1 << n) - 1) for k in steps)
+            return VectorShape(base, step, jump, self._are_equal(every, vector, n))
         base, second, middle = (self.emit(f"extractelement {type} {vector}, i64 {k}") for k in (0, 1, half))
         step, jump = self.binary("sub", second, base, n), self.binary("sub", middle, base, n)
         places = ", ".join(f"i{n} {k % half}" for k in range(self.lanes))
@@ -190,8 +225,10 @@ class VectorEmitter(Emitter):
         by_step = self.vector(f"mul {type} {self.spread(step, f'i{n}')}, <{places}>")
         by_jump = self.vector(f"mul {type} {self.spread(jump, f'i{n}')}, <{halves}>")
         made = self.binary("add", self.binary("add", by_step, by_jump, n), base, n)
-        holds = self.emit(f"icmp eq i{self.lanes} {self.bits(self.compare('eq', made, vector, n))}, -1")
-        return VectorShape(base, step, jump, holds)
+        return VectorShape(base, step, jump, self._are_equal(made, vector, n))
+
+    def _are_equal(self, x: str, y: str, n: int) -> str:
+        return self.emit(f"icmp eq i{self.lanes} {self.bits(self.compare('eq', x, y, n))}, -1")
 
     # what a backend does --------------------------------------------------------------------------------------------
 

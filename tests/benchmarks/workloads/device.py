@@ -70,6 +70,8 @@ class Device:
     def __init__(self, module: ptxspec.Module, case: Case, **options: Any):
         self.module, self.case, self.options = module, case, options
         self.memory, self.steps = ptxspec.Memory(), 0
+        #: launches that have been prepared, by the kernel and the shape
+        self.prepared: dict[tuple[Any, ...], ptxspec.PreparedLaunch] = {}
         self.arguments = {
             name: self.memory.put(value, name=name) if isinstance(value, np.ndarray) else value
             for name, value in case.values.items()
@@ -91,7 +93,11 @@ class Device:
     def launch(self, kernel: str, grid: Any, block: Any, *arguments: Any) -> None:
         """Launch a kernel. An argument is the name of a value, or a NumPy scalar."""
         given = [self.arguments[v] if isinstance(v, str) else v for v in arguments]
-        self.steps += self.module.launch(kernel, grid, block, given, **self.options).steps
+        prepared = self.prepared.get((kernel, grid, block))
+        if prepared is None:
+            prepared = self.module.prepared(kernel, grid, block, **self.options)
+            self.prepared[kernel, grid, block] = prepared
+        self.steps += prepared.launch(given).steps
 
     def run(self) -> int:
         """What the host does for one result; the number of thread-instructions."""

@@ -160,7 +160,7 @@ def columns() -> dict[str, ArrayLayout]:
     }
     layouts = {name: ArrayLayout(8, length) for name, length in counted.items()}
     layouts["lists"] = ArrayLayout(4, lambda s: (s.blocks + 2) * s.capacity)
-    layouts["scratch"] = ArrayLayout(4, a_thread)
+    layouts["scratch"] = layouts["waits_at"] = ArrayLayout(4, a_thread)
     return layouts
 
 

@@ -179,8 +179,7 @@ class AccessFunctions:
         """Whether most accesses are likely to be to rows, and not so many that to compile them in place takes long. With
         coordinates of two dimensions, lanes often are some of several rows."""
         accesses = [op for op in self.layout.program.kernel.code if isinstance(op.plan.meaning.effect, Load | Store)]
-        names = [name for name in self.layout.special_types if name.startswith("%tid")]
-        return len(accesses) <= MOST_INLINED and not any(name.endswith((".y", ".z")) for name in names)
+        return len(accesses) <= MOST_INLINED and self.layout.has_one_dimension
 
     def _shaped(self, name: str, effect: Load | Store, space: str, count: int) -> str:
         text, e, lines, check = self._begun()

@@ -79,7 +79,7 @@ class WaitEmitter:
     def begin(self) -> None:
         """Put the thread among those that wait."""
         text = self.text
-        text.lines.append(f"  store i64 {text.op}, ptr {text.at('waits_at', '%thread', 8)}")
+        text.lines.append(f"  store i32 {text.op}, ptr {text.at('waits_at', '%thread', 4)}")
         text.enqueue(str(len(text.flow.blocks) + 1))
 
 

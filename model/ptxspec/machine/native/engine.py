@@ -205,13 +205,15 @@ class NativeRun:
             self.set(name, value)
         self._pointer = address_of(self.context)
         self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(compiled.drive)
-        self._begin()
+        self._begin(False)
 
-    def _begin(self) -> None:
-        """Take what each launch has of its own."""
+    def _begin(self, is_owner: bool) -> None:
+        """Take what each launch has of its own. `is_owner` says whether the arrays are as this run left them."""
         memory = self.memory
-        self.arrays["last_blocks"].fill(0)
-        self._lies("global_blocks", memory.blocks.rows)
+        rows = memory.blocks.rows
+        if not is_owner or self.arrays["global_blocks"] is not rows:  # numbers of rows mean others
+            self.arrays["last_blocks"].fill(0)
+            self._lies("global_blocks", rows)
         self.set("saved_mark", memory.blocks.saved_mark)
         if memory.heap is not None:
             self._lies("heap_states", memory.heap_states)
@@ -219,21 +221,19 @@ class NativeRun:
             self.set("heap_size", len(memory.heap.data))
         self.empty()
 
-    def restart(self, prepared: PreparedProgram, extents: Extents) -> bool:
+    def restart(self, prepared: PreparedProgram, launch: int) -> bool:
         observed, memory = self.flow.observed, self.memory
         if prepared is not self._compiled or self._compiled.copies != self._copies or self._begun is None:
             return False
         if observed.counts or observed.kinds or self.program.asynchronous is not None or memory.fresh is not None:
             return False
-        known = self._worker.owner is self and not self.layout.tells_of_launch
+        is_owner = self._worker.owner is self
         self._worker.owner = self
         self._worker.clear()
         self.context[:] = self._begun
-        self.set("known", int(known))
-        self.record.fill(0)
-        self.extents = extents
-        self.set(LAUNCH, extents.launch)
-        self._begin()
+        self.set("known", int(is_owner and not self.layout.tells_of_launch))
+        self.set(LAUNCH, launch)
+        self._begin(is_owner)
         return True
 
     def _banks(self) -> np.ndarray:

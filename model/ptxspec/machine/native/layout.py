@@ -54,6 +54,8 @@ class Layout:
         row = spaced(8 * (capacity + LANES))
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
         self.special_bytes = len(self.special_offsets) * row
+        #: whether nothing asks where a thread stands along a second dimension of its CTA
+        self.has_one_dimension = not any(n.startswith("%tid") and n.endswith((".y", ".z")) for n in self.special_types)
         #: whether one of them says which launch it is
         self.tells_of_launch = any(LAUNCH in variables_of(meaning(n, program.clustered)) for n in self.special_offsets)
         #: values that a thread gives its warp beside the first, at most

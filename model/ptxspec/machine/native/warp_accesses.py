@@ -122,6 +122,8 @@ class WarpAccesses:
             numbers = [f"i64 {part}" for part in shape[:3]]
             attempt("row", self.functions.in_shape(effect, space), [*numbers, f"i1 {shape.holds}"], f"{n}.others")
             lines.append(f"{n}.others:")
+        if shape is not None:
+            address = e.made_again(address)
         attempt("near", self.functions.of(effect, space), [f"{ADDRESSES} {e.spread(address, 'i64')}"], slow)
         lines.append(f"{n}.moved:")
         e.go_back(known)
@@ -135,6 +137,8 @@ class WarpAccesses:
         end("done", self._results(op, loaded, registers))
         text.begin(slow)
         current = dict(registers.current)
+        if shape is not None:
+            registers.current |= {name: e.made_again(current[name]) for name in registers_read(op, text.kernel)}
         by_lanes(index, acting)
         slowly = {name: registers.current[name] for name in results}
         registers.current = current

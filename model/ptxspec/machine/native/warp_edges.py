@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 from ptxspec import contracts
@@ -34,6 +35,9 @@ class WarpEdges:
         self.todo: list[tuple[int, bool]] = []
         #: those at which lanes stand within a turn
         self.parked: set[int] = set()
+        #: registers that the first block gives the only value that they have in a CTA: they are in their rows from its end on
+        entered = set().union(*(self.layout.live[number] for number in self.layout.entered))
+        self.early = homes.constant & self.layout.writes[0] & entered if self.flow.blocks else set()
         for number in sorted(self.layout.entered):
             self.label(number)
 
@@ -132,7 +136,13 @@ class WarpEdges:
         self.text.lines.append(f"  br label %{'dispatch' if self.apart else 'over'}")
 
     def spill(self, names: set[str], lanes: str) -> None:
+        """Store registers of lanes in their rows that are not there yet."""
+        self.store(names - self.early, lanes)
+
+    def store(self, names: AbstractSet[str], lanes: str) -> None:
         """Store registers of lanes in their rows: whole vectors where these are all lanes there may be, which is quicker."""
+        if names <= IN_ROWS:
+            return
         text, e = self.text, self.emitter
         every, some, on = (text.label(stem) for stem in ("every", "some", "stored"))
         text.lines.append(f"  br i1 {e.compare('eq', lanes, '-1', LANES)}, label %{every}, label %{some}")

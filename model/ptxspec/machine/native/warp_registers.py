@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import cast
 
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
+from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import operand_registers, registers_read, registers_written, values_of
 from ptxspec.machine.flow import sources as flow_sources
@@ -16,7 +17,7 @@ from ptxspec.machine.native.lane_functions import stored_type
 from ptxspec.machine.native.layout import HOME, Layout
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.special import INDEX, meaning, variables_of
+from ptxspec.machine.special import INDEX, SpecialValues, meaning, variables_of
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
@@ -117,7 +118,8 @@ class WarpRows:
         unit = bits_of(type) // 8
         if INDEX in variables_of(meaning(name, layout.program.clustered)):
             value = self._loaded(self._at("special", offset, unit), type)
-            self.emitter.shapes[value] = lambda: self.emitter.described(value, type.width)
+            steps = steps_of(name, layout.program.clustered) if layout.has_one_dimension else None
+            self.emitter.shapes[value] = lambda: self.emitter.described(value, type.width, steps)
             return value
         base, length = f"%special_{offset}", str(unit * layout.capacity)
         cell = self.text.at("special", "%base", unit, base=base, length=length)
@@ -196,6 +198,15 @@ class WarpHomes:
         )
         now: str = Lowering(e, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
         return now
+
+
+@cache
+def steps_of(name: str, clustered: bool) -> tuple[int, int]:
+    """How far a special register goes from the first lane to the second, and to the first of the second half, in CTAs of one
+    dimension."""
+    values = SpecialValues([name], clustered, Extents((1, 1, 1), (contracts.limits.MOST_THREADS, 1, 1)))
+    first, second, middle = (values.read(name, lane, 0) for lane in (0, 1, LANES // 2))
+    return second - first, middle - first
 
 
 def constants(layout: Layout) -> frozenset[str]:

@@ -11,7 +11,7 @@ from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import OVER
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.native.threads import BAD
-from ptxspec.machine.native.warp_registers import NUMBERS, TRUTHS, WORD, vector_of
+from ptxspec.machine.native.warp_registers import NUMBERS, TRUTHS, WORD
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -83,12 +83,15 @@ def wait_text(layout: Layout) -> str:
     """LLVM text of `wait_lanes(context, base, op, lanes)`: threads of a warp wait at an instruction."""
     text = FunctionText(layout, set())
     lines, last = text.lines, len(layout.program.flow.blocks) + 1
-    lines.append(f"  %is_whole = icmp eq {WORD} %lanes, -1\n  br i1 %is_whole, label %whole, label %look\nwhole:")
+    lines.append(
+        f"  %op32 = trunc i64 %op to i32\n  %is_whole = icmp eq {WORD} %lanes, -1\n"
+        "  br i1 %is_whole, label %whole, label %look\nwhole:"
+    )
     known = text.emitter.known()
     lines.append(
-        f"  %all = insertelement {vector_of('i64')} poison, i64 %op, i64 0\n"
-        f"  %every = shufflevector {vector_of('i64')} %all, {vector_of('i64')} poison, <{LANES} x i32> zeroinitializer\n"
-        f"  store {vector_of('i64')} %every, ptr {text.at('waits_at', '%base', 8, 8 * LANES)}, align 8\n  br label %done"
+        f"  %all = insertelement {NUMBERS} poison, i32 %op32, i64 0\n"
+        f"  %every = shufflevector {NUMBERS} %all, {NUMBERS} poison, <{LANES} x i32> zeroinitializer\n"
+        f"  store {NUMBERS} %every, ptr {text.at('waits_at', '%base', 4, 4 * LANES)}, align 4\n  br label %done"
     )
     text.emitter.go_back(known)
     lines.append(
@@ -97,7 +100,7 @@ def wait_text(layout: Layout) -> str:
         f"  %lane = zext {WORD} %first to i64\n  %one = add i64 %base, %lane"
     )
     lines.append(
-        f"  store i64 %op, ptr {text.at('waits_at', '%one', 8)}\n  %less = sub {WORD} %left, 1\n"
+        f"  store i32 %op32, ptr {text.at('waits_at', '%one', 4)}\n  %less = sub {WORD} %left, 1\n"
         f"  %fewer = and {WORD} %left, %less\n  br label %look\ndone:"
     )
     return "\n".join(
@@ -148,8 +151,8 @@ entry:
   %warps_each = lshr i64 %more_threads, {LANES.bit_length() - 1}
   br label %each
 each:
-  %k = phi i64 [0, %entry], [%behind, %on]
-  %steps = phi i64 [%begun, %entry], [%steps1, %on]
+  %k = phi i64 [0, %entry], [%behind, %likely], [%behind, %next]
+  %steps0 = phi i64 [%begun, %entry], [%steps1, %likely], [%steps1, %next]
   %thread_at = {cell("%k")}
   %thread32 = load i32, ptr %thread_at
   %thread = zext i32 %thread32 to i64
@@ -160,7 +163,8 @@ each:
   %f.first = mul i64 %f.cta, %warps_each
   %warp = add i64 %f.first, %f.of
   %f.lane = and i64 %f.in, {LANES - 1}
-  %base = sub i64 %thread, %f.lane
+  %own_base = sub i64 %thread, %f.lane
+  %f.begin = sub i64 %f.in, %f.lane
   %bit64 = shl i64 1, %f.lane
   %bit = trunc i64 %bit64 to i32
   %k1 = add i64 %k, 1
@@ -196,7 +200,7 @@ following:
   %other_at = {cell("%end")}
   %other32 = load i32, ptr %other_at
   %number = zext i32 %other32 to i64
-  %o.lane = sub i64 %number, %base
+  %o.lane = sub i64 %number, %own_base
   %is_same = icmp ult i64 %o.lane, %left
   %next_warp = add i64 %warp, 1
   %other = select i1 %is_same, i64 %warp, i64 %next_warp
@@ -209,8 +213,11 @@ join:
   %end1 = add i64 %end, 1
   br label %look
 go:
-  %behind = phi i64 [%all_k, %compare], [%end, %look], [%end, %following]
-  %together = phi i32 [-1, %compare], [%lanes, %look], [%lanes, %following]
+  %behind = phi i64 [%all_k, %compare], [%end, %look], [%end, %following], [%next_k, %next]
+  %together = phi i32 [-1, %compare], [%lanes, %look], [%lanes, %following], [-1, %next]
+  %base = phi i64 [%own_base, %compare], [%own_base, %look], [%own_base, %following], [%next_base, %next]
+  %in = phi i64 [%f.begin, %compare], [%f.begin, %look], [%f.begin, %following], [%next_in, %next]
+  %steps = phi i64 [%steps0, %compare], [%steps0, %look], [%steps0, %following], [%steps1, %next]
   store i64 0, ptr %turn
   store i64 0, ptr %turn_taken
   br label %call
@@ -233,7 +240,27 @@ on:
   %others = icmp ult i64 %behind, %count
   %room = icmp ult i64 %steps1, %limit
   %more = and i1 %others, %room
-  br i1 %more, label %each, label %done
+  br i1 %more, label %likely, label %done
+likely:
+  %next_k = add i64 %behind, {LANES}
+  %next_base = add i64 %base, {LANES}
+  %next_in = add i64 %in, {LANES}
+  %next_end = add i64 %in, {2 * LANES}
+  %next_there = icmp ule i64 %next_k, %count
+  %next_whole = icmp ule i64 %next_end, %threads
+  %next_may = and i1 %next_there, %next_whole
+  br i1 %next_may, label %next, label %each
+next:
+  %next_at = {cell("%behind", LANES)}
+  %next32 = load {NUMBERS}, ptr %next_at, align 4
+  %next_base32 = trunc i64 %next_base to i32
+  %next_in0 = insertelement {NUMBERS} poison, i32 %next_base32, i64 0
+  %next_in1 = shufflevector {NUMBERS} %next_in0, {NUMBERS} poison, <{LANES} x i32> zeroinitializer
+  %next_order = add {NUMBERS} %next_in1, <{", ".join(f"i32 {i}" for i in range(LANES))}>
+  %next_equal = icmp eq {NUMBERS} %next32, %next_order
+  %next_equal32 = bitcast {TRUTHS} %next_equal to i32
+  %next_is_warp = icmp eq i32 %next_equal32, -1
+  br i1 %next_is_warp, label %go, label %each
 done:
   store i64 %steps1, ptr %steps_at
   store i64 %behind, ptr %taken_at

@@ -106,6 +106,8 @@ class WarpFunction:
         homes, self.memory = self._homes("\n".join(lines))
         places = [f"  {name} = alloca {type}" for name, type in self.places.items()]
         head = Head(text, {"turn_length"})
+        # a call that a turn has once counts where turns are short; where it is called again, LLVM makes less of longer code
+        inlined = "alwaysinline" if self.layout.entered == {0} else "noinline"
         return "\n".join(
             [
                 *self.lanes.texts,
@@ -113,7 +115,7 @@ class WarpFunction:
                 enqueue_text(self.layout),
                 wait_text(self.layout),
                 f"define internal i64 @warp(ptr noalias %context, i64 %base, {WORD} %given, i64 %start, i64 %before, ptr %turn,",
-                "    ptr %memory) noinline {",
+                f"    ptr %memory) {inlined} {{",
                 "entry:",
                 *homes,
                 *places,
@@ -224,6 +226,8 @@ class WarpFunction:
                     f"select {TRUTHS} {self.active}, {vector} {self.emitter.spread(value, element)}, {vector} {old}"
                 )
             self.homes.store(name, value)
+        if self.text.number == 0:
+            self.edges.store(self.edges.early, self.mask)
 
     # instructions ---------------------------------------------------------------------------------------------------
 

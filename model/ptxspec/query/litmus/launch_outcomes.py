@@ -12,9 +12,9 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, Op, unbanked
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.host_arrays import host_array
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.launch_plan import LaidOutLaunch
-from ptxspec.machine.marshalling import host_array
 from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.module import Module, laid_out
 from ptxspec.machine.pointers import Pointer
