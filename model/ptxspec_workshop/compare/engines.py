@@ -17,7 +17,15 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ImageAccess
 from ptxspec_workshop.compare.image_runs import computed
 from ptxspec_workshop.compare.kernel_runs import CachedMachine
-from ptxspec_workshop.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, tile_cases, warp_cases
+from ptxspec_workshop.generate import (
+    cluster_cases,
+    effect_cases,
+    matrix_cases,
+    matrix_moves,
+    object_cases,
+    tile_cases,
+    warp_cases,
+)
 from ptxspec_workshop.generate.cases import Case
 from ptxspec_workshop.generate.image_cases import ImageCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
@@ -36,7 +44,8 @@ def agreeing(forms: Iterable[Form]) -> dict[str, bool]:
     cases += [(str(c.form), c) for c in matrix_cases.small(forms)]
     cases += [(str(c.form), c) for c in matrix_moves.small(forms)]
     cases += [(str(c.form), c) for c in tile_cases.small(forms)]
-    cases += [(str(f), c) for f in forms if cluster_cases.asks(f) for c in cluster_cases.cases([f])]
+    for family in (cluster_cases, object_cases):
+        cases += [(str(f), c) for f in forms if family.asks(f) for c in family.cases([f])]
     agreements = _kernels(cases)
     by_spelling = _image_cases()
     return agreements | {str(f): _images(f) for f in forms if effect_cases.asks_images(f) and f.mnemonic in by_spelling}

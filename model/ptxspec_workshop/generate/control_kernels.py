@@ -62,6 +62,10 @@ _FUNCTIONS = """\
 { .reg .b32 %x; ld.param.b32 %x, [x]; mad.lo.u32 %x, %x, 5, 1; st.param.b32 [y], %x; ret; }"""
 
 
+#: a cache policy: lines are evicted as usual
+USUAL_POLICY = "0x1000000000000000"
+
+
 def shows(form: Form) -> bool:
     """Whether there is a kernel for the form here."""
     effect = form.meaning(form.absences[-1]).effect
@@ -116,6 +120,8 @@ def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
         elif isinstance(annotation, Special) and annotation.name == "address":
             space = form.modifiers.get("ss")
             texts[place.name] = "[own]" if space == "local" else "[%in]"
+        elif isinstance(annotation, Special) and annotation.name == "cache_policy":
+            texts[place.name] = USUAL_POLICY
         elif annotation is not None and not isinstance(annotation, Special):
             texts[place.name] = _register(form.meaning(absent).effect, place.name)
     return texts

@@ -38,7 +38,8 @@ WHOLE = 8
 def asks(form: Form) -> bool:
     """Whether a whole warp executes the form: a product of matrices, or what moves them."""
     effect = form.meaning(form.absences[-1]).effect
-    return isinstance(effect, Collective) and effect.whole
+    in_registers = form.definition.results or form.definition.tuples
+    return isinstance(effect, Collective) and effect.whole and bool(in_registers)
 
 
 def on_tiles(form: Form) -> bool:

@@ -1,4 +1,5 @@
-"""Cases for objects in memory and the operations that complete on them: mbarriers, bulk copies, asynchronous stores.
+"""Cases for objects in memory and the operations that complete on them: mbarriers, bulk copies, copies of boxes, asynchronous
+stores.
 
 A form has a kernel in clusters of four CTAs of eight threads (cluster_kernels.py). An operation on an mbarrier stands in a kernel
 that executes scripts (object_scripts.py), in place of the usual one. A copy is of 64 bytes: of a thread's row, to shared memory
@@ -14,6 +15,7 @@ from functools import cache
 import numpy as np
 
 from ptxspec.language.forms import Form
+from ptxspec_workshop.generate import tensor_cases
 from ptxspec_workshop.generate.cases import CELLS, blank_rows
 from ptxspec_workshop.generate.cluster_cases import ClusterCase
 from ptxspec_workshop.generate.cluster_kernels import BLOCK, GRID, SPACE, SYNC, entry_in_clusters
@@ -84,6 +86,8 @@ def more(forms: Iterable[Form]) -> list[ClusterCase]:
         if form.definition.name in COPIES and "size" in form.definition.sources:
             lines = [_SOME if line == _ALL else line for line in COPIES[form.definition.name](form)]
             result.append(_case(f"{form} of some bytes", lines, _cells(), BYTES // 8))
+        for type in tensor_cases.further(form):
+            result.append(_case(f"{form} of {type}", tensor_cases.stores(form, type), _cells(), CELLS))
     return result
 
 
@@ -95,7 +99,8 @@ def case_of(form: Form) -> ClusterCase:
     """The case of a form."""
     name = form.definition.name
     if name not in OPERATIONS:
-        lines, cells, most = COPIES[name](form), _cells(), BYTES // 8
+        copy = COPIES[name]
+        lines, cells, most = copy(form), _cells(), CELLS if copy is tensor_cases.stores else BYTES // 8
     else:
         lines, cells, most = *_scripted(form, OPERATIONS[name]), CELLS
     return _case(str(form), lines, cells, most)
@@ -186,7 +191,8 @@ def _to_shared(form: Form) -> list[str]:
     if "mask" in form.definition.sources:
         copy = f"@%p {copy}"
     first = ["setp.eq.u32 %p, %rank, 0;"]
-    return [*_ROOM, *_awaited(), *SYNC, *first, copy, *_WAIT, *_moved("global %out", "shared %room")]
+    fills = _moved("shared %room", "global %in", BYTES // 8)
+    return [*_ROOM, *fills, *_awaited(), *SYNC, *first, copy, *_WAIT, *_moved("global %out", "shared %room")]
 
 
 def _within_cluster(form: Form) -> list[str]:
@@ -253,4 +259,8 @@ COPIES: dict[str, Callable[[Form], Sequence[str]]] = {
     "cp_async_bulk_to_global": _to_global, "cp_async_bulk_commit_group": _group, "cp_async_bulk_wait_group": _group,
     "cp_reduce_async_bulk": _to_global, "cp_reduce_async_bulk_within_cluster": _within_cluster,
     "cp_async_mbarrier_arrive": _arrival_of_copies, "st_async": _carried, "red_async": _carried,
+    **{f"cp_async_bulk_tensor{what}": tensor_cases.loads for what in ("", "_im2col", "_multicast", "_im2col_multicast")},
+    "cp_async_bulk_prefetch_tensor": tensor_cases.loads, "cp_async_bulk_prefetch_tensor_im2col": tensor_cases.loads,
+    "cp_async_bulk_tensor_to_global": tensor_cases.stores, "cp_async_bulk_tensor_pixels_to_global": tensor_cases.stores,
+    "cp_reduce_async_bulk_tensor": tensor_cases.stores, "cp_reduce_async_bulk_tensor_pixels": tensor_cases.stores,
 }  # fmt: skip

@@ -29,7 +29,10 @@ REFUSALS = {
     "another proxy": "that access memory through a texture, a surface or a constant bank, for which PTX has no fences",
     "not PTX": "with an instruction that only a litmus test has",
     "waits for ever": "in which a thread waits at a barrier to which not all threads of its CTA come",
+    "stated later": "that were stated after a GPU was asked",
 }
+#: shapes that were stated after a GPU was asked about the others
+LATER = frozenset({"atomic_ref MP", "atomic_ref SB", "atomic_ref IRIW"})
 
 
 class Sighting(NamedTuple):
@@ -65,7 +68,12 @@ def kernel_of(text: str) -> ShapeKernel:
 
 def asked_cases() -> list[ShapeCase]:
     """The cases that are put to a GPU."""
-    return [case for case in every_case() if not kernel_of(case.text).refusal]
+    return [case for case in every_case() if not refusal_of(case)]
+
+
+def refusal_of(case: ShapeCase) -> str:
+    """Why a case is not put to a GPU, one of REFUSALS; empty if it is."""
+    return "stated later" if case.shape.name in LATER else kernel_of(case.text).refusal
 
 
 def digest_of_cases(cases: Sequence[ShapeCase]) -> str:

@@ -55,7 +55,7 @@ def _seen(case: ShapeCase, facts: dict[str, Any] | None) -> list[str]:
     """How often a GPU showed the outcome, with the code of both levels of the assembler."""
     if facts is None:
         return []
-    if shape_answers.kernel_of(case.text).refusal:
+    if shape_answers.refusal_of(case):
         return ["–"]
     sighting = shape_answers.sighting(case, facts)
     if sighting is None:
@@ -104,6 +104,6 @@ def _others(cases: list[ShapeCase], facts: dict[str, Any]) -> str:
 
 def _refused(cases: list[ShapeCase]) -> str:
     """Which programs are not put to a GPU."""
-    counts = Counter(shape_answers.kernel_of(case.text).refusal for case in cases)
+    counts = Counter(map(shape_answers.refusal_of, cases))
     reasons = [f"{words} ({counts[why]})" for why, words in shape_answers.REFUSALS.items() if counts[why]]
     return f"Not run were programs {'; '.join(reasons)}." if reasons else ""

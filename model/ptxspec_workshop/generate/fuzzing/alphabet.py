@@ -15,7 +15,8 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 )
 from ptxspec.evidence.kernels.signatures import comparable
 from ptxspec.language.forms import Form, forms, page_name, registry
-from ptxspec.terms.kinds import Immediate, MatrixFragment, VectorOf, cache_policy
+from ptxspec.literate.notation import SINK
+from ptxspec.terms.kinds import Immediate, MatrixFragment, VectorOf, cache_policy, map_address
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import freedoms_in
@@ -65,11 +66,17 @@ def left_out(form: Form) -> bool:
 
 
 def _lacks_registers(form: Form, types: Sequence[Any]) -> bool:
-    """Whether an operand is in a register that programs have not: a vector, one of 8 or 128 bits, a policy."""
+    """Whether an operand is in a register that programs have not: a vector, one of 8 or 128 bits, a policy; or is always a sink,
+    or a tensor map."""
     if any(
-        isinstance(t, VectorOf | MatrixFragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
+        isinstance(t, VectorOf | MatrixFragment)
+        or t is cache_policy
+        or t is map_address
+        or (isinstance(t, Type) and t.width == 128)
         for t in types
     ):
+        return True
+    if any(o.name == SINK for o in form.syntax.operands):
         return True
     if any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False)):
         return True
