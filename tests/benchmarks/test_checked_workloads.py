@@ -27,9 +27,19 @@ class CheckedModule:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
 
-    def launch(self, *args: Any, **options: Any) -> ptxspec.Outcome:
-        outcome = self._module.launch(*args, **options, check="race", findings="collect")
-        self.findings += outcome.findings
+    def prepared(self, *args: Any, **options: Any) -> CheckedLaunch:
+        return CheckedLaunch(self, self._module.prepared(*args, **options, check="race", findings="collect"))
+
+
+class CheckedLaunch:
+    """A launch that is prepared, of a module whose launches are checked."""
+
+    def __init__(self, module: CheckedModule, prepared: ptxspec.PreparedLaunch):
+        self._module, self._prepared = module, prepared
+
+    def launch(self, *args: Any) -> ptxspec.Outcome:
+        outcome = self._prepared.launch(*args)
+        self._module.findings += outcome.findings
         return outcome
 
 

@@ -239,7 +239,7 @@ def test_forms() -> None:
         ]
         assert all(g["since"] == "8.0" and g["target"] == "sm_90a" and g["page"] == "spec/gaps.md" for g in gap["gaps"])
         assert asked(command, "frob", status=1)["kind"] == "unknown"
-    assert asked("forms", "cp.async.bulk.tensor.2d", status=1)["gaps"][0]["name"] == "cp.async.bulk.tensor"
+    assert asked("forms", "multimem.st", status=1)["gaps"][0]["name"] == "multimem.st"
     assert asked("forms", "tex.grad.cube", status=1)["gaps"][0]["since"] == "4.3"
 
 

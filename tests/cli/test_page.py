@@ -28,7 +28,7 @@ def shown(*words: str) -> str:
         ("vmax4", "spec/instructions/video/vadd2.md"),  # of a page of several opcodes
         ("floating/max", "spec/instructions/floating/min.md"),
         ("ld", "spec/instructions/movement/ld.md"),  # rather than the page of ld.acquire
-        ("cp", "spec/instructions/movement/cp.async.md"),
+        ("cp.async", "spec/instructions/movement/cp.async.md"),
         ("spec/machine/memory.md", "spec/machine/memory.md"),
         ("machine/memory", "spec/machine/memory.md"),
         ("memory", "spec/machine/memory.md"),  # rather than that of proofs

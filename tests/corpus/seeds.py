@@ -62,10 +62,12 @@ def _is_later(line: str) -> bool:
 
 
 def examples() -> dict[str, str]:
-    """The pages' examples, whose registers are declared here, without what came later."""
+    """The pages' examples, whose registers are declared here, without what came later or is for one architecture alone."""
     found = {}
     for page in registry().pages.values():
         for fence in document_of(page).of("ptx"):
+            if re.search(r"[.]target sm_\d+[af]\b", fence.text):
+                continue
             if is_program(fence.text):
                 found[f"{page_name(page.__file__)}:{fence.line}"] = fence.text
                 continue

@@ -28,7 +28,7 @@ from ptxspec_workshop.generate.function_cases import cells_of
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
 
-UPDATES = [f for o in ("atom", "red") for f in ptxspec.forms(o)]
+UPDATES = [f for o in ("atom", "red") for f in ptxspec.forms(o) if isinstance(f.meaning().effect, Update)]
 CARRIES = [f for o in ("add", "addc", "mad", "madc", "sub", "subc") for f in ptxspec.forms(o) if f.meaning().uses_carry]
 
 

@@ -19,7 +19,7 @@ from ptxspec.query.litmus.verdicts import LitmusQuestion, litmus, model_of
 
 def combinations(name: str) -> list[Combination]:
     text = shapes()[name].cases[0].text
-    return list(LitmusQuestion(read(text), model_of("9.1"), "9.1", 1)._combinations())
+    return list(LitmusQuestion(read(text), model_of("9.1"), "9.1", 1).combinations())
 
 
 @pytest.mark.parametrize("name", ["MP", "SB", "IRIW", "increments", "MP+rmw", "torn"])

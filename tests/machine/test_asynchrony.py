@@ -939,9 +939,10 @@ def test_pieces_that_land_elsewhere_are_noticed(monkeypatch: pytest.MonkeyPatch)
         lambda right: lambda operation, number: (*right(operation, number)[:3], *right(operation, number)[:2:-1]),
     )
     never = "has_landed", lambda right: lambda operation, number: number == number
+    apart = "is_whole", lambda right: lambda operation: operation.size != operation.size
     for name, wrong in (shorter, never):
         results = []
-        with planted(name, wrong, monkeypatch):
+        with planted(*apart, monkeypatch), planted(name, wrong, monkeypatch):
             for engine in ENGINES:
                 out = blank()
                 args = [out, numbers() * 0x01010101]

@@ -381,7 +381,7 @@ assert traces[0] == traces[1]
 kinds = [(e[0], e[3], e[6], e[7]) for e in traces[0] if e[0] != "EXECUTE"]
 assert kinds == [
     ("READ", "reg", 4, 0), ("WRITE", "reg", 4, 1), ("INITIATE", "reg", 8, 0),
-    *[("READ", "global", 4, 9), ("WRITE", "reg", 4, 9), ("READ", "global", 4, 10), ("WRITE", "reg", 4, 10)], ("END", "", 0, 0),
+    ("READ", "global", 8, 9 + (10 << 32)), ("WRITE", "reg", 8, 9 + (10 << 32)), ("END", "", 0, 0),
     ("READ", "reg", 4, 9), ("READ", "reg", 4, 10), ("WRITE", "reg", 4, 19),
     ("INITIATE", "global", 4, 0), ("READ", "reg", 4, 19), ("WRITE", "global", 4, 19), ("END", "", 0, 0),
 ], kinds

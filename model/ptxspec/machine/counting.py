@@ -157,8 +157,13 @@ def _of_operation(effect: Initiate, moved: Mapping[str, int]) -> tuple[dict[str,
     """The bytes that operations read and wrote, which have been counted together; those that change memory read what they
     write."""
     into, source = (contracts.access.stored(name) for name in (effect.space, effect.of))
-    parts = 2 if into == source else 1
-    read, written = ({s: n // parts for s, n in moved.items() if s == name} for name in (source, into))
+    if not is_counted(effect.space):
+        return dict(moved), {}
+    if into == source:
+        read = written = {space: count // 2 for space, count in moved.items()}
+    else:  # the one or the other is named
+        is_read = {s: is_counted(effect.of) and (s == source or (source == "generic" and s != into)) for s in moved}
+        read, written = ({s: n for s, n in moved.items() if is_read[s] is given} for given in (True, False))
     if effect.change is not None:
         read = {s: read.get(s, 0) + written.get(s, 0) for s in read.keys() | written.keys()}
     return read, written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptxspec.base.records import NamedTuple
@@ -488,9 +488,9 @@ def _initiate(
     scope = None if more.change is None else more.change.scope
     strength = (Order.WEAK if scope is None else Order.RELAXED, scope)
     lead, reorder, fill, times = more.arrangement
-    arranged = integer(lead), integer(reorder), integer(fill), times
-    told = (among, place, *strength, proxy, change, element, more.when, rule, holds, *arranged)
-    _note(Initiate(*target, *source, size, read, multiple, completion, together, how, *told))
+    effect = Initiate(*target, *source, size, read, multiple, completion, together, how, among, place, *strength, proxy)
+    effect = replace(effect, lead=integer(lead), reorder=integer(reorder), fill=integer(fill), times=times)
+    _note(replace(effect, change=change, element=element, when=more.when, rule=rule, holds=holds))
 
 
 def follow(after: CompletionMechanism, completion: ObjectCompletion, space: str, at: Int) -> None:

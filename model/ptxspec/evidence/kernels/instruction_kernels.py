@@ -16,12 +16,12 @@ from ptxspec.evidence.kernels.kernel_operands import (
     SAMPLER,
     cell_register,
     declarations_for,
+    elements_written,
     immediate,
-    padded,
     place_text,
 )
 from ptxspec.language.forms import Form
-from ptxspec.literate.notation import Operand
+from ptxspec.literate.notation import SINK, Operand
 from ptxspec.terms.effects import Update
 from ptxspec.terms.kinds import Immediate, MatrixFragment, Special, TupleOf, VectorOf, vector_length
 from ptxspec.terms.types import TYPES, Type
@@ -149,6 +149,8 @@ def _several(form: Form, type: Any, register: Callable[[Any], str]) -> str:
 
 def _destination_text(form: Form, place: Operand, results: list[Any], registers: _Registers) -> str:
     annotations = [results.pop(0) for _ in range(2 if place.second else 1)]
+    if place.name == SINK:
+        return SINK
     types = (form.definition.type_of(place.name, annotation, form.modifiers) for annotation in annotations)
     return "|".join(_several(form, type, registers.destination) for type in types)
 
@@ -158,7 +160,7 @@ def _source_text(form: Form, place: Operand, annotation: Any, registers: _Regist
         return str(immediate(form, place.name))
     type = form.definition.type_of(place.name, annotation, form.modifiers)
     if isinstance(type, TupleOf):
-        elements = [registers.source(t) for t in padded(form.definition.elements(place.name, form.modifiers))]
+        elements = [registers.source(t) for t in elements_written(form, place.name)]
         return "{" + ", ".join(elements) + "}"
     if isinstance(type, Special):
         return place_text(type, place, form)

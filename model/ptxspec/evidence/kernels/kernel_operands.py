@@ -20,9 +20,11 @@ def immediate(form: Form, operand: str) -> int:
     return IMMEDIATE if allowed is None or IMMEDIATE in allowed else allowed[-1]
 
 
-def padded(types: tuple[Type, ...]) -> tuple[Type, ...]:
-    """The types of the elements that a tuple is written with: there is no tuple of three."""
-    sizes = contracts.type_checking.TUPLES
+def elements_written(form: Form, operand: str) -> tuple[Type, ...]:
+    """The types of the elements that a tuple is written with: there is none of three, but where their number is exact."""
+    types, sizes = form.definition.elements(operand, form.modifiers), contracts.type_checking.TUPLES
+    if operand in form.definition.exact:
+        return types
     count = next(n for n in sizes if n >= len(types))
     return (*types, *types[-1:] * (count - len(types)))
 
@@ -100,6 +102,8 @@ def place_text(type: Special, place: Operand, form: Form) -> str:
     space = definition_space or form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
     by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "argument", "global": "shared_by_all"}
     name = by_space.get(str(space).split("::")[0], "%in")
+    if type.name == "map_address":
+        return "shared_by_all"
     if type.name == "variable_address":
         return {"%in": "cell"}.get(name, name) + ("+4" if place.offset else "")
     return f"[{name}]" if place.memory else name
