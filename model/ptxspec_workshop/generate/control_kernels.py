@@ -68,18 +68,18 @@ USUAL_POLICY = "0x1000000000000000"
 
 def shows(form: Form) -> bool:
     """Whether there is a kernel for the form here."""
-    effect = form.meaning(form.absences[-1]).effect
+    meaning = form.meaning(form.absences[-1])
     if form.definition.unasked is not None:
         return False
-    match effect:
+    match meaning.effect:
         case Branch() | IndexedBranch() | Call() | Return() | Exit():
             return True
         case Load(life=Life()) | Update(life=Life()) | Follow() | Await():
             return False
         case None | Fence() | GridDependency() | Arrive() | Wait() | ClusterArrive() | ClusterWait():
             return not form.definition.results
-        case Collective():  # a barrier of a warp is one without a result
-            return not form.definition.results
+        case Collective():  # a barrier of a warp is one without a result, and without accesses behind it
+            return not form.definition.results and not meaning.more
         case Load() | Store() | Update() | ImageAccess() | Check() | Initiate() | Advance():
             return False
         case StackEnd() | Reserve() | Release() | Stop():
@@ -87,7 +87,7 @@ def shows(form: Form) -> bool:
         case Report() | Examine() | Initialize():
             raise AssertionError("no form has an effect that checks of a launch cause")
         case _:
-            assert_never(effect)
+            assert_never(meaning.effect)
 
 
 def rows(form: Form) -> np.ndarray:

@@ -13,7 +13,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import constant
 from ptxspec.terms.definitions import Meaning
-from ptxspec.terms.effects import Access, Update
+from ptxspec.terms.effects import Access, Load, Update
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, substitute
 
@@ -86,10 +86,13 @@ def _results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
 
 def comparable(form: Form) -> bool:
     """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
-    among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
+    among other accesses alone, which a thread by itself cannot see, the one that states none stands for all. A step on an object
+    in memory needs the object, too."""
     meaning = form.meaning(form.absences[-1])
     orders = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
-    return pure(form) and not form.definition.returns_addresses and not orders and not undefined(meaning)
+    needs_object = isinstance(meaning.effect, Load | Update) and meaning.effect.life is not None
+    plain = not form.definition.returns_addresses and not orders and not needs_object
+    return pure(form) and plain and not undefined(meaning)
 
 
 def says_how(form: Form, access: Access) -> bool:
