@@ -86,11 +86,20 @@ def test_every_pure_form_is_compared() -> None:
         "setmaxnreg", "createpolicy_fractional", "createpolicy_range", "txq_sampler", "txq_forced", "suld", "sust", "sust_p", "sured", "sured_p", "suq",
         "cp_async", "cp_async_ignoring", "cp_async_commit_group", "cp_async_wait_group", "cp_async_wait_all",
         "prefetch_description",
+        "cp_async_bulk", "cp_async_bulk_commit_group", "cp_async_bulk_multicast", "cp_async_bulk_prefetch_tensor",
+        "cp_async_bulk_prefetch_tensor_im2col", "cp_async_bulk_tensor", "cp_async_bulk_tensor_im2col",
+        "cp_async_bulk_tensor_im2col_multicast", "cp_async_bulk_tensor_multicast", "cp_async_bulk_tensor_pixels_to_global",
+        "cp_async_bulk_tensor_to_global", "cp_async_bulk_to_global", "cp_async_bulk_wait_group",
+        "cp_async_bulk_within_cluster", "cp_reduce_async_bulk", "cp_reduce_async_bulk_tensor",
+        "cp_reduce_async_bulk_tensor_pixels", "cp_reduce_async_bulk_within_cluster", "mbarrier_test_wait",
+        "mbarrier_test_wait_parity", "mbarrier_try_wait", "mbarrier_try_wait_parity", "red_async", "st_async",
+        "tensormap_cp_fenceproxy",
     }  # fmt: skip
     silent = {f.definition.name for f in ptxspec.forms() if only_orders(f) and not f.definition.results}
     assert silent == {
         "applypriority", "prefetch", "prefetchu", "pmevent", "pmevent_mask", "nanosleep", "membar", "membar_proxy", "fence",
         "fence_restricted", "fence_proxy", "fence_of_description", "fence_of_copies", "griddepcontrol",
+        "cp_async_bulk_prefetch",
     }  # fmt: skip
 
 

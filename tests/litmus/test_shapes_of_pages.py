@@ -87,6 +87,7 @@ SAME = {
     "keeps_atomicity: only each(is_atomic)": "Causality forbids the same of what is not morally strong",
     "keeps_atomicity: only morally_strong(model)": "a read that writes is atomic",
     "keeps_atomicity: only between": "Causality forbids the same of what is not morally strong",
+    "needs_no_proxy_fence: without is_generic(b)": "no litmus test has an access through the async proxy",
 }
 FUNCTIONS = sorted({(mutant.module, mutant.function) for mutant in mutants()})
 
