@@ -551,3 +551,76 @@ def test_the_text_of_a_finding() -> None:
         "  at k.ptx:8: ld.shared.u32 %r1, [s];",
         f"  see {finding.page}",
     ]
+
+
+# asynchronous operations on other CTAs, and on boxes -------------------------------------------------------------------------
+
+REMOTE = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out) .reqnctapercluster 2 {{
+.shared .align 16 .b32 room[4]; .shared .align 8 .b64 bar; .reg .b64 %out; .reg .b32 %rank, %next, %to, %there, %v, %given; .reg .pred %p;
+ld.param.u64 %out, [out]; mov.u32 %rank, %cluster_ctarank; xor.b32 %next, %rank, 1;
+mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
+mbarrier.arrive.expect_tx.shared.b64 _, [bar], 4;
+{before}
+barrier.cluster.arrive; barrier.cluster.wait;
+mov.u32 %to, room; mapa.shared::cluster.u32 %to, %to, %next; mov.u32 %there, bar; mapa.shared::cluster.u32 %there, %there, %next;
+{operation}
+WAIT: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p, [bar], 0; @!%p bra WAIT;
+ld.shared.u32 %v, [room]; mad.wide.u32 %out, %rank, 4, %out; st.global.u32 [%out], %v;
+barrier.cluster.arrive; barrier.cluster.wait; ret; }}"""
+STORE = "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%to], %given, [%there];"
+REDUCE = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%to], %given, [%there];"
+GIVEN, FILLED = "mov.u32 %given, 7;", "st.shared.u32 [room], 1;"
+
+
+@pytest.mark.parametrize("engine", BOTH)
+@pytest.mark.parametrize(
+    ("operation", "before", "told_of"),
+    [
+        (STORE, GIVEN, []),
+        (STORE, "", ["%given was not initialized, and an asynchronous operation depends on it"]),
+        (REDUCE, GIVEN + FILLED, []),
+        (REDUCE, FILLED, ["%given was not initialized, and an asynchronous operation depends on it"]),
+        (REDUCE, GIVEN, ["an atomic operation reads it"]),
+    ],
+)
+def test_what_an_operation_carries_or_changes(operation: str, before: str, told_of: list[str], engine: str) -> None:
+    how: dict[str, Any] = {"engine": engine, "check": "uninitialized", "findings": "collect", "grid": 2}
+    module, out = ptxspec.load(REMOTE.format(operation=operation, before=before)), np.zeros(2, np.uint32)
+    notes = [finding.note for finding in module.launch("k", args=[out], **how).findings]
+    assert len(notes) >= len(told_of) and bool(notes) == bool(told_of), notes
+    assert all(any(text in note for note in notes) for text in told_of), notes
+
+
+BOXES = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .align 64 .b8 other[128]) .reqnctapercluster 2 {
+.shared .align 1024 .b8 room[512]; .shared .align 8 .b64 bar; .reg .b64 %map, %other; .reg .b32 %rank; .reg .pred %p;
+mov.b64 %map, map; cvta.param.u64 %map, %map; mov.b64 %other, other; cvta.param.u64 %other, %other;
+mov.u32 %rank, %cluster_ctarank; mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
+mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;
+barrier.cluster.arrive; barrier.cluster.wait;
+setp.eq.u32 %p, %rank, 0;
+@%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [room], [%map, {-16, 0}], [bar], 3;
+WAIT: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p, [bar], 0; @!%p bra WAIT;
+setp.eq.u32 %p, %rank, 1;
+@!%p bra END;
+cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%other, {0, 0}], [room]; cp.async.bulk.commit_group;
+cp.async.bulk.wait_group 0;
+END: barrier.cluster.arrive; barrier.cluster.wait; ret; }"""
+
+
+@pytest.mark.parametrize("engine", BOTH)
+def test_boxes_are_initialized_where_they_are_copied(engine: str) -> None:
+    """In each CTA that a copy names, what lies outside of the tensor among it; and nowhere else."""
+    how: dict[str, Any] = {"engine": engine, "check": "uninitialized", "findings": "collect", "grid": 2}
+    numbers, stored = np.arange(128, dtype=np.uint32).reshape(4, 32), np.zeros((4, 32), np.uint32)
+    boxes = [ptxspec.TensorMap(array, box=(32, 4), swizzle="128B") for array in (numbers, stored)]
+    assert ptxspec.load(BOXES).launch("k", args=boxes, **how).findings == ()
+    assert (stored[:, 16:] == numbers[:, :16]).all() and not stored[:, :16].any()
+    nothing = BOXES.replace(", 3;", ", 1;").replace("[bar], 512", "[bar], 0")
+    notes = [finding.note for finding in ptxspec.load(nothing).launch("k", args=boxes, **how).findings]
+    assert notes and all("it is stored to memory that the host sees" in note for note in notes)

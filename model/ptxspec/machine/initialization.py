@@ -60,7 +60,7 @@ from ptxspec.terms.effects import (
     Wait,
     terms_of,
 )
-from ptxspec.terms.in_registers import InRegisters
+from ptxspec.terms.in_registers import Carried, InRegisters
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.undefined_bits import UndefinedBits
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, number, select, substitute, variables_in
@@ -619,20 +619,37 @@ class _Shadowing:
 
     def _initiate(self, op: Op, effect: Initiate, operands: _Operands) -> None:
         """An asynchronous operation: what it writes is initialized as what it reads is when it is initiated. No thread may change
-        either before it is complete."""
-        page, (to, source) = contracts.initialization, (effect.to, effect.source)
-        assert isinstance(to, Int) and isinstance(source, Int)
-        self._report(op, operands, page.ADDRESS, to, source, *_some(effect.object))
-        self._report(op, operands, page.OPERATION, effect.read, effect.size)
+        either before it is complete. What it carries with it, or changes memory with, and what it changes must be initialized;
+        so must what it reads and reorders, which then is all initialized."""
+        page, to, source = contracts.initialization, effect.to, effect.source
+        assert isinstance(to, Int) and not isinstance(source, InRegisters)
+        when = () if effect.when is None else (number(effect.when),)
+        carried = source.values if isinstance(source, Carried) else ()
+        addresses = (to,) if isinstance(source, Carried) else (to, source)
+        self._report(op, operands, page.ADDRESS, *addresses, *_some(effect.object))
+        self._report(op, operands, page.OPERATION, effect.read, effect.size, *when, *carried)
         self.kernel.code.append(op)
-        into, of = (self._is_space_tracked(space) for space in (effect.space, effect.of))
-        if page.is_seen(contracts.access.unnumbered(effect.space)) and of:
-            examine = Examine(page.STORED, effect.of, source, effect.read, to)
-            at = self._add(op, operands, (), examine, op.guard)
-            self.reported[at] = Reported(frozenset(), effect.of)
-        if into:
-            copied = (effect.of, source, effect.read) if of else ("", None, None)
-            self._add(op, operands, (), Initialize(effect.space, to, effect.size, True, *copied), op.guard)
+        size, read = (x if effect.when is None else select(effect.when, x, 0) for x in (effect.size, effect.read))
+        into, changes = self._is_space_tracked(effect.space), effect.change is not None
+        if isinstance(source, Int) and self._is_space_tracked(effect.of):
+            copies = not changes and effect.reorder.hi == 0
+            if page.is_seen(contracts.access.unnumbered(effect.space)) or not copies:
+                what = page.UPDATED if changes else page.STORED
+                self._examine(op, operands, Examine(what, effect.of, source, read, to))
+            if into and copies:
+                self._add(op, operands, (), Initialize(effect.space, to, size, True), op.guard)
+                copied = Initialize(effect.space, to + effect.lead, read, True, effect.of, source, read)
+                self._add(op, operands, (), copied, op.guard)
+                return
+        if into and changes:
+            self._examine(op, operands, Examine(page.READ_BY_UPDATE, effect.space, to, size, to))
+        elif into:
+            self._add(op, operands, (), Initialize(effect.space, to, size, True), op.guard)
+
+    def _examine(self, op: Op, operands: _Operands, examine: Examine) -> None:
+        """Report if a bit of memory is undefined."""
+        at = self._add(op, operands, (), examine, op.guard)
+        self.reported[at] = Reported(frozenset(), examine.space)
 
     def _is_space_tracked(self, space: str) -> bool:
         """Whether what lies in a state space may be undefined."""
