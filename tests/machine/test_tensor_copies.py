@@ -117,8 +117,8 @@ def test_the_exact_engine_loads_the_same(part: int) -> None:
 # beside an independent model ------------------------------------------------------------------------------------------------
 
 
-def placed_in(b: Box, data: bytes) -> Box:
-    """The box with a tensor that lies in so many bytes, not at its end."""
+def placed_in_memory(b: Box) -> Box:
+    """The box with a tensor that lies in the memory of a test."""
     return Box(**(vars(b) | {"address": 4096, "strides": [stride % 1024 // 32 * 32 for stride in b.strides]}))
 
 
@@ -139,7 +139,7 @@ def begins_well(b: Box, stores: bool) -> bool:
 def test_random_boxes_are_loaded(mode: str, engine: str) -> None:
     data, tried = random_bytes()[: 1 << 17], 0
     for seed in range(400):
-        b = placed_in(some_box(seed, mode), data)
+        b = placed_in_memory(some_box(seed, mode))
         if b.type.startswith("tf32") or moved(b) > 8192 or not begins_well(b, False):
             continue
         shared = bytearray(ROOM)
@@ -158,7 +158,7 @@ def test_random_boxes_are_stored(mode: str, engine: str) -> None:
     """Where a row of a tensor ends within a chunk, an H100 writes the whole of it: such tensors are left out."""
     data, shared, tried = bytes(1 << 17), random_bytes()[:ROOM], 0
     for seed in range(2000):
-        b = placed_in(some_box(seed, mode), data)
+        b = placed_in_memory(some_box(seed, mode))
         if b.dims[0] * b.unit % 16 or moved(b) > 8192 or not begins_well(b, True):
             continue
         if any(stride < b.dims[0] * b.unit for stride in b.strides):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Read, Written, parts_of
@@ -37,6 +37,8 @@ from ptxspec.terms.kinds import Special
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, low_bits, number, substitute
 
+#: what may follow an access, and depend on what that has loaded
+AfterAccess = TypeVar("AfterAccess", bound=Check | Await | Follow | Initiate)
 #: what a thread that met its warp knows of its lane
 _LANE = variable("%own", 32)
 
@@ -149,17 +151,13 @@ class _InstructionParts:
         known: dict[str, Term] = {"%loaded0": variable(name, first.type.width)}
         self.ops.append(self._op(first, self.meaning.inputs, [(name, first.type.bits, word)]))
         for effect in others:
-            match effect:
-                case Check():
-                    after: Effect = replace(effect, holds=substitute(effect.holds, known))
-                case Await():
-                    until, read = substitute(effect.until, known), substitute(effect.word, known)
-                    after = replace(effect, until=until, word=read, again=self._label(0))
-                case Follow():
-                    after = effect
-                case _:
-                    raise AssertionError("what follows a step on an object is a check, a wait, or an operation")
-            self.ops.append(self._op(after, (*self.meaning.inputs, *self._inputs()), ()))
+            assert isinstance(effect, Check | Await | Follow), (
+                "checks, a wait, and operations follow a step on an object"
+            )
+            after = _substituted(effect, known)
+            if isinstance(after, Await):
+                after = replace(after, again=self._label(0))
+            self.ops.append(self._op(after, self._all_inputs(), ()))
         return known
 
     def _by_what_is_loaded(self, effects: Sequence[Effect]) -> None:
@@ -167,16 +165,12 @@ class _InstructionParts:
         loads = [effect for effect in effects if isinstance(effect, Load)]
         known: dict[str, Term] = self._accessed(loads)
         for effect in effects[len(loads) :]:
-            match effect:
-                case Check():
-                    holds = substitute(effect.holds, known)
-                    self.ops.append(self._op(replace(effect, holds=holds), self._all_inputs(), ()))
-                case Initiate(times=None):
-                    self.ops.append(self._op(_substituted(effect, known), self._all_inputs(), ()))
-                case Initiate():
-                    self._initiate_each(_substituted(effect, known))
-                case _:
-                    raise AssertionError("what depends on a load is a check or an operation")
+            assert isinstance(effect, Check | Initiate), "checks and operations depend on a load"
+            after = _substituted(effect, known)
+            if isinstance(after, Initiate) and after.times is not None:
+                self._initiate_each(after)
+            else:
+                self.ops.append(self._op(after, self._all_inputs(), ()))
 
     def _initiate_each(self, effect: Initiate) -> None:
         """Add a loop that initiates operations in one way."""
@@ -224,7 +218,7 @@ class _InstructionParts:
                 name = self._keep(effect.type.bits)
                 results.append((name, effect.type.bits, variable(f"%loaded{i}", effect.type.width)))
                 loaded[f"%loaded{len(loaded)}"] = variable(name, effect.type.width)
-            self.ops.append(self._op(effect, (*self.meaning.inputs, *self._inputs()), results))
+            self.ops.append(self._op(effect, self._all_inputs(), results))
         return loaded
 
     def _inputs(self) -> list[Input]:
@@ -240,7 +234,7 @@ class _InstructionParts:
         """What computes the results of what is known by then."""
         results = tuple(r._replace(values=tuple(substitute(v, known) for v in r.values)) for r in self.meaning.results)
         written = [(part, operand) for part, operand in parts_of(self.op) if isinstance(part, Written)]
-        return self._made(Meaning((*self.meaning.inputs, *self._inputs()), results, None), written)
+        return self._made(Meaning(tuple(self._all_inputs()), results, None), written)
 
     def _made(self, meaning: Meaning, written: Sequence[tuple[Written, Any]]) -> Op:
         """The instruction with this meaning: it reads what the one it is part of does, and the registers that are known."""
@@ -256,7 +250,7 @@ class _InstructionParts:
         return self.op._replace(plan=plan, operands=tuple(operands))
 
 
-def _substituted(effect: Initiate, known: Mapping[str, Term]) -> Initiate:
+def _substituted(effect: AfterAccess, known: Mapping[str, Term]) -> AfterAccess:
     """An effect with terms in the place of variables."""
     changed, memo = dict[str, Any](), dict[int, Any]()
     for each in fields(effect):
