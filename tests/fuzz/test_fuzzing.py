@@ -26,7 +26,7 @@ from ptxspec_workshop.generate.fuzzing.random_statements import flat
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten, of programs with constants sixty-four
 SOME = {
-    "launch": (12, 1),
+    "launch": (20, 1),
     "text": (80, 1),
     "linking": (80, 1),
     "kept": (150, 1),
