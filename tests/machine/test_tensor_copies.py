@@ -344,3 +344,14 @@ def test_boxes_are_without_races(engine: Any) -> None:
     body = EXPECT.format(128) + TAKE.format("0, 0") + WAIT + SHOW.replace("4096", "128")
     tensor = ptxspec.TensorMap(np.ones((4, 8), np.float32), box=(8, 4))
     launched(body, tensor, np.zeros(1024, np.uint32), engine=engine, check="all")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("type", ["f32", "tf32"])
+def test_two_boxes_at_one_place(engine: Any, type: str) -> None:
+    """Copies that round are copies: not as reductions, which may have targets in common."""
+    twice = EXPECT.format(256) + 2 * TAKE.format("0, 0") + WAIT + SHOW
+    tensor = ptxspec.TensorMap(np.ones((4, 8), np.float32), box=(8, 4), type=type)
+    with pytest.raises(ptxspec.LaunchError) as broken:
+        launched(twice, tensor, np.zeros(1024, np.uint32), engine=engine, copies="late")
+    assert broken.value.rule == "copy not waited for"

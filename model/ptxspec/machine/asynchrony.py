@@ -31,7 +31,7 @@ OBJECT: int = _page.OBJECT
 #: how many lists of operations there are for lines, a power of two, and which half of them is which
 LISTS = 1 << 14
 TARGET, SOURCE = 0, LISTS
-#: of those that write, those that do not change what is there
+#: of those that write, those that do not change what is there as others may at the same time
 CHANGED = -1
 READ, WRITE, INITIATE, END = (
     int(kind) for kind in (EventKind.READ, EventKind.WRITE, EventKind.INITIATE, EventKind.END)
@@ -567,7 +567,7 @@ def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
             number = m.node_operation[node]
             if which == SOURCE:
                 spared = m.spares_source(number, begin, size)
-            elif which == CHANGED and m.operation_change[number]:
+            elif which == CHANGED and m.operation_change[number] and m.operation_change[number] <= m.shared:
                 spared = 1
             else:
                 spared = m.spares_target(number, begin, size)

@@ -873,7 +873,7 @@ class ExactRun:
         if effect.holds is not None:
             check_demand(effect.rule, *self.values("holds", (effect.holds,), {}, thread))
         _, align = extent_of(op)
-        slot, changes = thread // self.extents.threads, effect.change is not None
+        slot, changes = thread // self.extents.threads, effect.shares
         size, read, to = self.values("initiated", (effect.size, effect.read, effect.to), {}, thread)
         lead, reorder, fill = self.values("arranged", (effect.lead, effect.reorder, effect.fill), {}, thread)
         if effect.reorder.hi == 0:

@@ -59,7 +59,7 @@ class InFlight:
         objects, writers = self._writers(lines)
         self._refuse_object({n for n in objects if not self._spares("spares_target", n, begin, size)})
         if changes:
-            writers = {n for n in writers if not int(self.arrays["operation_change"][n])}
+            writers = {n for n in writers if not 0 < int(self.arrays["operation_change"][n]) <= self.used.shared}
         writing = {n for n in writers if not self._spares("spares_target", n, begin, size)}
         self._refuse("copy not waited for", "to", writing, begin, row)
         readers = self._listed(asynchrony.SOURCE, lines) if write else set()

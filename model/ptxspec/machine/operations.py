@@ -53,8 +53,9 @@ class OperationsMachine(Protocol):
     object_changes: int
     completion_fault: int
     completion_rule: int
-    # whether somebody is told of events
+    # whether somebody is told of events; the steps that change memory as others may at the same time have numbers up to this
     observes_operations: int
+    shared: int
     # how many words a thread's record of each completion mechanism has
     words0: int
     words1: int
@@ -256,14 +257,15 @@ def _on_words(completes: Step) -> Step:
 
 
 class AsynchronousUse(NamedTuple):
-    """What a kernel has to do with asynchronous operations: the completion mechanisms, the steps by which it changes records
-    of them, each with the number of its mechanism, the steps by which operations change memory, each with the bytes of an
-    element, and the state spaces that operations write, in which objects begin, and that
-    operations read."""
+    """What a kernel has to do with asynchronous operations: the completion mechanisms; the steps by which it changes records of
+    them, each with the number of its mechanism; the steps by which operations change memory, each with the bytes of an element,
+    of which the first ones, `shared` in number, may have targets in common with others; the state spaces that operations write or
+    in which objects begin, and those that operations read."""
 
     mechanisms: tuple[CompletionMechanism | ObjectCompletion, ...]
     advances: tuple[tuple[int, Step], ...]
     changes: tuple[tuple[Step, int], ...]
+    shared: int
     targets: tuple[str, ...]
     sources: tuple[str, ...]
     profile: Profile
@@ -334,6 +336,7 @@ class AsynchronousUse(NamedTuple):
         way, _, digits = copies.partition(":")
         seed = int(digits or 0) & (1 << 64) - 1
         words = {f"words{i}": count for i, count in enumerate(self.words())}
+        words["shared"] = self.shared
         chosen = {"landing_way": contracts.asynchrony.LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
         return dict.fromkeys(NUMBERS, 0) | words | chosen
 
@@ -403,10 +406,12 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
         if step.meaning.requirements:
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
-    changes = tuple(dict.fromkeys((e.change, e.element) for e in begun if e.change is not None))
+    changing = sorted((e for e in begun if e.change is not None), key=lambda e: not e.shares)
+    changes = tuple(dict.fromkeys((e.change, e.element) for e in changing if e.change is not None))
+    shared = len({(e.change, e.element) for e in changing if e.shares})
     targets = (*(e.space for e in begun), *(e.space for e in objects))
     return AsynchronousUse(
-        mechanisms, advances, changes, _reached(targets), _reached(e.of for e in begun if e.of), profile
+        mechanisms, advances, changes, shared, _reached(targets), _reached(e.of for e in begun if e.of), profile
     )
 
 

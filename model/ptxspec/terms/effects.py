@@ -237,6 +237,11 @@ class Initiate:
     fill: Int = ZERO
     times: Int | None = None
 
+    @property
+    def shares(self) -> bool:
+        """Whether others that change memory, each by itself, may have the same target while it is in flight."""
+        return self.change is not None and self.order is not Order.WEAK
+
 
 @record(frozen=True)
 class Follow:

@@ -414,7 +414,7 @@ class NativeRun:
                 case context.SOURCE_VARIABLE:
                     check_source(self.program, op, value, align)
                 case context.TARGET:
-                    changes = effect.change is not None
+                    changes = effect.shares
                     self.memory.ranged(effect.space, value, align, count, True, slot, thread, changes=changes)
                 case _:
                     check_variable(self.program, op, value, align)

@@ -78,7 +78,7 @@ class Operations:
         if index in text.program.overruns:
             text.check("false", to, index, VARIABLE)
         why = self._with_bytes(TARGET, size)
-        changes = effect.change is not None
+        changes = effect.shares
         target = self.accesses.ranged(effect.space, to, align, size, True, index, why, changes=changes)
         places, carried = [e.emit(f"ptrtoint ptr {target} to i64"), "0"], ("0", "0", "0")
         if isinstance(effect.source, Carried):
@@ -134,9 +134,8 @@ class Operations:
         address: str,
         index: int,
     ) -> None:
-        """Let an operation begin; `footprint` is its target, size, source, what it reads, its unit,
-        how its bytes are arranged, and its object; `carried` is
-        whether it carries something, and what."""
+        """Let an operation begin; `footprint` is its target, size, source, what it reads, its unit, how its bytes are arranged,
+        and its object; `carried` is whether it carries something, and what."""
         numbers = str(self.used.change(effect)), str(self.used.follows(effect))
         words = (str(self.used.mechanism(effect)), "%thread", str(index), *footprint, *numbers, *carried)
         number = self._call("operation_begins", *words)
