@@ -17,7 +17,7 @@ from ptxspec import contracts
 from ptxspec.query.litmus.shapes import shapes, status_of, verdict_on
 from ptxspec.query.litmus.verdicts import litmus
 from ptxspec.query.outcomes import Unsupported
-from ptxspec.terms.operations import Operation, OperationKind, ThreadPlace
+from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
 from ptxspec.terms.orders import Order, Proxy
 from ptxspec.terms.relations import AXIOMS, MemoryModel
 from ptxspec.terms.shapes import ShapeCase
@@ -94,7 +94,7 @@ FUNCTIONS = sorted({(mutant.module, mutant.function) for mutant in mutants()})
 def is_noticed(mutant: Mutant, order: list[ShapeCase]) -> bool:
     with planted(mutant):
         if any(refusals_differ(text, first) for text, first in EDITIONS) or not (
-            fences_connect() and checks_ask_for_fences()
+            fences_connect() and checks_ask_for_fences() and steps_on_objects_do_not_conflict()
         ):
             return True
         for case in order:
@@ -242,6 +242,24 @@ def checks_ask_for_fences() -> bool:
         (later, texture),
     ]
     return all(needs(a, b) for a, b in free) and not any(needs(a, b) for a, b in fenced)
+
+
+def steps_on_objects_do_not_conflict() -> bool:
+    """Whether two steps on one object do not conflict, and a plain access conflicts with one, whichever is first."""
+    here, place = ByteRange("bar", 0, 8), ThreadPlace(0, 0, 0)
+
+    def write(thread: int, on_object: bool) -> Operation:
+        fields = {"address": here, "location": here, "on_object": on_object}
+        return Operation(OperationKind.WRITE, thread, place, 0, "", Order.WEAK, **fields)  # type: ignore[arg-type]
+
+    conflict = contracts.races.conflict
+    step, plain = write(0, True), write(0, False)
+    told = [conflict(plain, write(1, flag)) and conflict(write(1, flag), plain) for flag in (True, False)]
+    return all(told) and not conflict(step, write(1, True))
+
+
+def test_steps_on_objects() -> None:
+    assert steps_on_objects_do_not_conflict()
 
 
 def fences_connect() -> bool:

@@ -287,6 +287,43 @@ def test_races_with_operations(what: str, engine: str) -> None:
         launch(body, words(64), words(64), 64, engine=engine, check="all")
 
 
+#: a pair of CTAs: each announces at its mbarrier while the other one's operations complete there
+MULTICAST = f"@%first {BULK.format('cluster')}.multicast::cluster [%b], [%i], 64, [bars], 1;"
+TOGETHER: dict[str, tuple[str, str]] = {
+    "announced while another CTA's copy completes": (
+        f"{INIT}{SYNC} setp.eq.u32 %q, %rank, 0; @%q bra HERE; {MULTICAST} bra DONE;"
+        f"HERE: @%first mbarrier.arrive.expect_tx.shared.b64 _, [bars], 64; {WAIT} DONE:", "",
+    ),
+    "announced while another CTA's stores complete": (
+        f"{INIT}{SYNC} mad.lo.u32 %c, %t, 4, %to; @%first mbarrier.arrive.expect_tx.shared.b64 _, [bars], 256;"
+        f"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%c], %t, [%tobar]; {WAIT}", "",
+    ),
+    "a store over it": (
+        f"{INIT}{SYNC} setp.eq.u32 %q, %rank, 0; @%q bra HERE; {MULTICAST} bra DONE;"
+        f"HERE: @%first mbarrier.arrive.expect_tx.shared.b64 _, [bars], 64; st.shared.u32 [bars], 1; {WAIT} DONE:", "object",
+    ),
+    "a store before it, in the same bytes": (
+        f"@%first st.shared.u32 [bars], 1; setp.eq.u32 %first, %t, 63; {INIT}{SYNC}{WAIT.replace(' 0;', ' 1;')}", "race",
+    ),
+    "begun while others arrive": (
+        "@%first mbarrier.init.shared.b64 [bars], 64; bar.warp.sync -1; mbarrier.arrive.shared.b64 _, [bars];"
+        f"{WAIT}", "race",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("what", TOGETHER)
+def test_steps_on_one_object_are_in_no_race(what: str, engine: str) -> None:
+    """Whatever their scopes; a plain access to its bytes is told, and so is a step that nothing orders behind its beginning."""
+    body, rule = TOGETHER[what]
+    how: dict[str, Any] = dict(engine=engine, check="race", block=64, grid=2, cluster=2)
+    if rule:
+        assert rule_of(body, **how) == rule
+    else:
+        launch(body, words(64), words(64), copies="late", **how)
+
+
 def test_bytes_are_counted_and_told() -> None:
     trace = ptxspec.Trace(kinds=[ptxspec.EventKind.INITIATE, ptxspec.EventKind.WRITE])
     outcome = ptxspec.load(f"{HEAD}{TO_SHARED}\nret; }}").launch(

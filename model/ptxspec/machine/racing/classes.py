@@ -40,13 +40,15 @@ class OperationClass(NamedTuple):
     proxy: Proxy
     size: int
     proxies: tuple[Proxy, ...] = ()
+    on_object: bool = False
 
     def operation(self, thread: int = 0, place: ThreadPlace = _PLACES[0][1], position: int = 0) -> Operation:
         """An operation of the class."""
         accessed = ByteRange("", 0, self.size) if self.size else None
         return Operation(
-            self.kind, thread, place, position, "", self.order, self.scope, self.proxy, accessed, accessed, self.proxies
-        )
+            self.kind, thread, place, position, "", self.order, self.scope, self.proxy, accessed, accessed, self.proxies,
+            on_object=self.on_object,
+        )  # fmt: skip
 
 
 class OperationClasses:
@@ -69,13 +71,16 @@ class OperationClasses:
             for lists, none in ((self.reads, NO_CLASS), (self.writes, NO_CLASS), (self.fences, NO_CLASS)):
                 lists += [none] * count
             self.roles += [shadow.NOTHING] * count
-            made = OperationClass(OperationKind.ATOMIC, Order.RELEASE, Scope.CLUSTER, Proxy.GENERIC, OBJECT_BITS // 8)
+            made = OperationClass(
+                OperationKind.ATOMIC, Order.RELEASE, Scope.CLUSTER, Proxy.GENERIC, OBJECT_BITS // 8, on_object=True
+            )
             for i, completes in enumerate(completing, count):
                 if completes:
                     self.reads[i], self.writes[i] = LATER, self._number(made)
         self.model = MemoryModel(NEWEST_MODEL)
         self._strong = self._table(contracts.scopes.morally_strong(self.model).holds_of)
         self._connected = self._table(contracts.races.needs_no_proxy_fence)
+        self._spared = self._strong | self._table(contracts.races.are_on_objects)
 
     def _note(self, i: int, op: Op) -> None:
         kinds, whole = OperationKind, op.plan.meaning.effect
@@ -83,7 +88,10 @@ class OperationClasses:
             case effects.Load() | effects.Store() | effects.Update() as effect:
                 kind = kind_of_access(effect, bool(op.plan.meaning.results))
                 size = effect.type.bytes // (2 if effect.type.elements == 2 else 1)
-                number = self._number(OperationClass(kind, effect.order, effect.scope, effect.proxy, size))
+                lasts = effect.life is effects.Life.LASTS
+                number = self._number(
+                    OperationClass(kind, effect.order, effect.scope, effect.proxy, size, on_object=lasts)
+                )
                 if kind is not kinds.READ:
                     self.writes[i] = number
                 self.reads[i] = {kinds.READ: number, kinds.WRITE: NO_CLASS}.get(kind, LATER)
@@ -155,7 +163,7 @@ class OperationClasses:
             "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
             "part_of": [self.all[n].size if n >= 0 else shadow.CELL for n in map(max, self.reads, self.writes)],
             "quick": [int(self._is_quick(i)) for i in range(len(self.reads))],
-            "strong": self._strong.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
+            "spared": self._spared.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
         }  # fmt: skip
         return {name: np.array(words or [0], np.int64) for name, words in tables.items()}
 

@@ -95,8 +95,9 @@ class ShadowMachine(Protocol):
     ones of four bytes, in a kernel without proxies"""
     part_of: Column
     """of each instruction, the bytes of one of its operations, or more: packed values are accessed by two"""
-    strong: Column
-    """of two classes and a level, whether the operations are morally strong, if they overlap completely"""
+    spared: Column
+    """of two classes and a level, whether the operations are in no race if they overlap completely: they are morally strong, or
+    steps on one object"""
     connected: Column
     """likewise, whether base causality orders them, whatever their proxies are"""
     is_weak: Column
@@ -533,7 +534,7 @@ def held_against_writer(
     if m.connected[near]:
         if other == m.thread or thread_before(m, other, time):
             return 0
-        if m.strong[near] and written >> BYTES & ALL == mask:
+        if m.spared[near] and written >> BYTES & ALL == mask:
             return 0
     if same and m.is_weak[before] and m.is_weak[kind]:
         return 0
@@ -548,7 +549,7 @@ def held_against_entry(m: ShadowMachine, at: int, entry: int, since: int, op: in
     before = m.class_of[2 * by + wrote]
     other = member_of(m, entry, since)
     near = (before * m.classes + kind) * LEVELS + level(m, other)
-    if m.connected[near] and (entry_before(m, entry, since) or m.strong[near]):
+    if m.connected[near] and (entry_before(m, entry, since) or m.spared[near]):
         return 0
     suspect(m, at, op, writes, other, by, since >> TIME, wrote)
     return 0
