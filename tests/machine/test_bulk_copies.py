@@ -317,7 +317,7 @@ TOGETHER: dict[str, tuple[str, str]] = {
 def test_steps_on_one_object_are_in_no_race(what: str, engine: str) -> None:
     """Whatever their scopes; a plain access to its bytes is told, and so is a step that nothing orders behind its beginning."""
     body, rule = TOGETHER[what]
-    how: dict[str, Any] = dict(engine=engine, check="race", block=64, grid=2, cluster=2)
+    how: dict[str, Any] = {"engine": engine, "check": "race", "block": 64, "grid": 2, "cluster": 2}
     if rule:
         assert rule_of(body, **how) == rule
     else:

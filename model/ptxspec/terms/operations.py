@@ -79,8 +79,8 @@ class Operation:
     `address` is the range of virtual addresses that is accessed, `location` the range of memory; two that are aliases differ in
     the first alone. Fences and barriers have neither. `depends_on` are the reads of the thread on whose values the operation
     depends: what it writes, where, or whether it is executed. `proxies` are those that a proxy fence is about: later accesses,
-    and earlier ones. `barrier` names what is arrived or waited at. `on_object` says whether it is a step on an object in memory that
-    has begun and not ended. `text` is the instruction, to be shown."""
+    and earlier ones. `barrier` names what is arrived or waited at. `on_object` says whether it is a step on an object in memory
+    that has begun and not ended. `text` is the instruction, to be shown."""
 
     kind: OperationKind
     thread: int | None
