@@ -16,7 +16,9 @@ from ptxspec.literate import finder
 from ptxspec.terms.relations import AXIOMS
 
 #: the pages, in the order in which they import from one another
-PAGES = ("operations", "scopes", "synchronization", "causality", "coherence", "races", "axioms")
+PAGES = (
+    "operations", "asynchronous_operations", "scopes", "synchronization", "causality", "coherence", "races", "axioms",
+)  # fmt: skip
 NAMES = [f"ptxspec.spec.memory_model.{page}" for page in PAGES]
 
 

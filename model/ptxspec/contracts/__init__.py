@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ptxspec.spec.machine import order as memory_order
     from ptxspec.spec.matrices import descriptors, fragments, scales, tiles, warpgroups
     from ptxspec.spec.memory_model import (
+        asynchronous_operations,
         axioms,
         causality,
         coherence,
@@ -132,6 +133,7 @@ PAGES = {
     "tensor_encoding": "tensors.encoding",
     "tensor_limits": "tensors.limits",
     "tensor_maps": "tensors.maps",
+    "asynchronous_operations": "memory_model.asynchronous_operations",
     "axioms": "memory_model.axioms",
     "causality": "memory_model.causality",
     "coherence": "memory_model.coherence",

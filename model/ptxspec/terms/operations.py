@@ -28,6 +28,10 @@ class OperationKind(Enum):
     ARRIVAL = "arrival"
     WAIT = "wait"
     BARRIER = "barrier"
+    #: an asynchronous operation has read its sources; it is complete; and a wait of its thread for either
+    SOURCES_READ = "sources read"
+    COMPLETION = "completion"
+    GROUP_WAIT = "group wait"
 
 
 def kind_of_access(effect: Access, gives_result: bool) -> OperationKind:
@@ -80,7 +84,12 @@ class Operation:
     the first alone. Fences and barriers have neither. `depends_on` are the reads of the thread on whose values the operation
     depends: what it writes, where, or whether it is executed. `proxies` are those that a proxy fence is about: later accesses,
     and earlier ones. `barrier` names what is arrived or waited at. `on_object` says whether it is a step on an object in memory
-    that has begun and not ended. `text` is the instruction, to be shown."""
+    that has begun and not ended. `text` is the instruction, to be shown.
+
+    What an asynchronous operation does has its number among those of its thread as `asynchronous`, from 1 on, its stages as
+    positions, and the position of the instruction that `initiated` it. `awaits` are the ends of asynchronous operations of the
+    thread, by number and kind, that the operation comes after. `space` is the state space that is accessed; a fence may be
+    `within` one."""
 
     kind: OperationKind
     thread: int | None
@@ -96,3 +105,8 @@ class Operation:
     barrier: str = ""
     depends_on: tuple[Operation, ...] = ()
     on_object: bool = False
+    asynchronous: int = 0
+    initiated: int = -1
+    awaits: frozenset[tuple[int, OperationKind]] = frozenset()
+    space: str = ""
+    within: str = ""

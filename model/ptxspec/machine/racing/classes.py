@@ -71,8 +71,9 @@ class OperationClasses:
             for lists, none in ((self.reads, NO_CLASS), (self.writes, NO_CLASS), (self.fences, NO_CLASS)):
                 lists += [none] * count
             self.roles += [shadow.NOTHING] * count
+            end = contracts.asynchronous_operations.AT_THE_END
             made = OperationClass(
-                OperationKind.ATOMIC, Order.RELEASE, Scope.CLUSTER, Proxy.GENERIC, OBJECT_BITS // 8, on_object=True
+                OperationKind.ATOMIC, end["order"], end["scope"], Proxy.GENERIC, OBJECT_BITS // 8, on_object=True
             )
             for i, completes in enumerate(completing, count):
                 if completes:

@@ -12,20 +12,12 @@ from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.query.litmus.compiled import Answer, Question, Rows, closed, composed, is_reflexive, transposed
-from ptxspec.query.litmus.programs import Combination, Piece
+from ptxspec.query.litmus.programs import Combination, ObjectOrder, Piece, bits
 from ptxspec.terms.operations import Operation
 from ptxspec.terms.relations import Claim, Given, MemoryModel, Relation
 
 #: executions that are looked at relation by relation before a function is made of the axioms, which takes time
 SLOWLY = 200
-
-
-def bits(word: int) -> Iterator[int]:
-    """The numbers of the bits that are set."""
-    while word:
-        low = word & -word
-        yield low.bit_length() - 1
-        word ^= low
 
 
 class Execution:
@@ -39,11 +31,14 @@ class Execution:
         before: Execution | None = None,
         given: dict[Given, Rows] | None = None,
         read: Sequence[Rows] = (),
+        stepped: Sequence[int] = (),
     ):
-        """`read` has for each piece the writes from which it is read, if that is chosen."""
+        """`read` has for each piece the writes from which it is read, if that is chosen, and `stepped` the order of the steps on
+        objects that write."""
         self.operations, self.pieces, self.before = operations, pieces, before
         self.given: dict[Given, Rows] = {**(before.given if before else {}), **(given or {})}
         self.read: Sequence[Rows] = read or (before.read if before else ())
+        self.stepped: Sequence[int] = stepped or (before.stepped if before else ())
         self.known: frozenset[Given] = frozenset(self.given) | (frozenset(["reads from"]) if self.read else frozenset())
         self._rows: dict[tuple[Relation, int | None], Rows] = {}
 
@@ -240,15 +235,31 @@ class Enumeration:
         broken: bool = False,
         deep: bool = False,
         only: list[Rows] | None = None,
+        orders: Sequence[ObjectOrder] | None = None,
     ) -> Iterator[Candidate]:
         """The executions of a combination in whose registers may be what is wanted. If those that break an axiom are asked for,
         one that breaks an axiom is given as soon as it does, unless it is wanted `deep`, with all of its choices. `only` are the
-        writes that are read from, if these are known."""
+        writes that are read from, if these are known; `orders` are those of the steps on objects, if not all."""
         base = Execution(combination.operations, combination.pieces)
         self._leaves.tell(base)
         n = len(combination.operations)
         nothing: dict[Given, Rows] = {g: [0] * n for g in ("same phase", "fenced before", "written before")}
         program = _LitmusProgram(base, [1 << i for i in range(n)])
+
+        for order in combination.object_orders if orders is None else orders:
+            yield from self._candidates(combination, program, nothing, order, (wanted, broken, deep, only))
+
+    def _candidates(
+        self,
+        combination: Combination,
+        program: _LitmusProgram,
+        nothing: dict[Given, Rows],
+        order: ObjectOrder,
+        asked: tuple[Callable[[dict[str, int]], bool], bool, bool, list[Rows] | None],
+    ) -> Iterator[Candidate]:
+        """Those with an order of the steps on objects."""
+        (wanted, broken, deep, only), base = asked, program.base
+        known = {**nothing, "same phase": order.phases, "written before": order.before}
 
         def may_go_on(read: list[Rows]) -> bool:
             """Whether a part of what is read breaks no axiom by itself: if it does, so does all that has it as a part."""
@@ -257,14 +268,15 @@ class Enumeration:
                 x & ~y for a, b in zip(read, only, strict=True) for x, y in zip(a, b, strict=True)
             ):
                 return False
-            part = Execution(combination.operations, combination.pieces, base, nothing, read)
+            part = Execution(combination.operations, combination.pieces, base, known, read)
             return broken or self._breaks(len(self._steps), part, program) is None
 
-        for read, values in combination.readings(may_go_on):
+        for read, values in combination.readings(may_go_on, order):
             if values is not None and not wanted(values):
                 continue
             for phases in combination.phases:
-                first = Execution(combination.operations, combination.pieces, base, {"same phase": phases}, read)
+                same = [x | y for x, y in zip(phases, order.phases, strict=True)]
+                first = Execution(combination.operations, combination.pieces, base, {"same phase": same}, read, order.before)
                 yield from self._chosen(0, first, program, combination, values, None, (broken, deep))
 
     def _breaks(self, step: int, execution: Execution, program: _LitmusProgram) -> str | None:
@@ -284,7 +296,7 @@ class Enumeration:
         if broken is None:
             for relation, row in zip(question.wanted, rows, strict=True):
                 execution.know(relation, row)
-            if step == len(self._steps):
+            if step == len(self._steps) and not any(orders):
                 program.kept = execution.read, dict(zip(question.wanted, rows, strict=True))
         return broken
 
@@ -313,20 +325,28 @@ class Enumeration:
         concerns = contracts.synchronization.ordered_fences if step == 0 else contracts.coherence.ordered_writes
         # which of two is first is known where an axiom is broken otherwise
         axiom, forced = ("Fence-SC", self._order) if step == 0 else ("Coherence", self._causality)
-        for order in self._orders(execution, concerns, forced if axiom in self._claims else None):
+        for order in self._orders(given, execution, concerns, forced if axiom in self._claims else None):
             further = Execution(execution.operations, execution.pieces, execution, {given: order})
             yield from self._chosen(step + 1, further, program, combination, values, broken, wanted)
 
     def _orders(
-        self, execution: Execution, concerns: Callable[[Operation, Operation], bool], forced: Relation | None
+        self,
+        given: Given,
+        execution: Execution,
+        concerns: Callable[[Operation, Operation], bool],
+        forced: Relation | None,
     ) -> Iterator[Rows]:
         """The choices of which operation of two is first, for all that are morally strong and that are concerned. Where a
-        relation says which one has to be, else an axiom is broken, it is that one."""
+        relation says which one has to be, else an axiom is broken, it is that one. Of steps on objects it is chosen already."""
         operations, strong = execution.operations, execution.rows(self._strong)
         known = [0] * len(operations) if forced is None else execution.rows(forced)
         rows, open_pairs = [0] * len(operations), []
+        if given == "written before" and execution.stepped:
+            rows = list(execution.stepped)
         for i, a in enumerate(operations):
             for k in range(i):
+                if rows[i] >> k & 1 or rows[k] >> i & 1:
+                    continue  # steps on one object
                 if strong[i] >> k & 1 and concerns(a, operations[k]):
                     if known[i] >> k & 1:
                         rows[i] |= 1 << k

@@ -12,7 +12,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.query.litmus.executions import OutOfTime
-from ptxspec.query.litmus.programs import Combination, Piece
+from ptxspec.query.litmus.programs import Combination, ObjectOrder, Piece
 from ptxspec.query.solvers.answers import SolverAnswer
 from ptxspec.query.solvers.solve import solve
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
@@ -26,11 +26,19 @@ Matrix = list[list[Bool]]
 
 
 class Formula:
-    """The executions of a combination under a model, for one way in which arrivals belong to the phases of barriers.
-    `check_time` is called again and again, and may raise an exception."""
+    """The executions of a combination under a model, for one way in which arrivals belong to the phases of barriers, and one
+    order of the steps on objects. `check_time` is called again and again, and may raise an exception."""
 
-    def __init__(self, model: MemoryModel, combination: Combination, phases: list[int], check_time: Callable[[], None]):
-        self.model, self.combination, self.phases, self.check_time = model, combination, phases, check_time
+    def __init__(
+        self,
+        model: MemoryModel,
+        combination: Combination,
+        phases: list[int],
+        order: ObjectOrder,
+        check_time: Callable[[], None],
+    ):
+        self.model, self.combination, self.order, self.check_time = model, combination, order, check_time
+        self.phases = [x | y for x, y in zip(phases, order.phases, strict=True)]
         self.operations = combination.operations
         self.count = len(self.operations)
         self._matrices: dict[tuple[Relation, int | None], Matrix] = {}
@@ -46,18 +54,25 @@ class Formula:
     def slots(self) -> list[tuple[int, int, list[int]]]:
         """The pieces that are read, by whom, and the writes that they may be read from."""
         return [
-            (number, reader, [w for w in range(self.count) if piece.written_by >> w & 1 and w != reader])
+            (number, reader, self._writers(number, piece, reader))
             for number, piece in enumerate(self.combination.pieces)
             for reader in range(self.count)
             if piece.read_by >> reader & 1
         ]
 
+    def _writers(self, number: int, piece: Piece, reader: int) -> list[int]:
+        if (number, reader) in self.order.sources:
+            return [self.order.sources[number, reader]]
+        return [w for w in range(self.count) if piece.written_by >> w & 1 and w != reader]
+
     def _ordered(self, given: Given, concerns: Callable[[Operation, Operation], bool]) -> Matrix:
-        """The first of two that are morally strong and that are concerned."""
-        strong, rows = self.matrix(self._strong), self._nothing()
+        """The first of two that are morally strong and that are concerned; of steps on objects it is known."""
+        strong, rows, before = self.matrix(self._strong), self._nothing(), self.order.before
         for i in range(self.count):
             for k in range(i):
-                if strong[i][k] is TRUE and concerns(self.operations[i], self.operations[k]):
+                if given == "written before" and (before[i] >> k & 1 or before[k] >> i & 1):
+                    rows[i][k], rows[k][i] = constant(bool(before[i] >> k & 1)), constant(bool(before[k] >> i & 1))
+                elif strong[i][k] is TRUE and concerns(self.operations[i], self.operations[k]):
                     rows[i][k] = truth_variable(f"{given} {i} {k}")
                     rows[k][i] = ~rows[i][k]
         return rows

@@ -144,7 +144,7 @@ class LaunchObjects:
         else:
             name, data = self._blocks[id(array)]
             length, initial = len(data), int.from_bytes(data.tobytes(), "little")
-        self.variables.setdefault(name, Variable(name, length, initial))
+        self.variables.setdefault(name, Variable(name, length, initial, space=unbanked(space)))
         return ByteRange(name, at, size)
 
 
@@ -215,6 +215,8 @@ class LaunchWalk(ThreadWalk):
         return array[at : at + effect.bytes].tobytes()
 
     def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+        if isinstance(effect, effects.Initiate | effects.Advance):
+            raise self._unsupported(op)
         if not isinstance(effect, effects.Load) or not isinstance(self._place, bytes):
             super().act(effect, op, env, done, lane)
             return
@@ -239,7 +241,7 @@ class LaunchWalk(ThreadWalk):
         if not mask.lo >> lane & 1:
             raise Unsupported(f"{self._text(op)}: the mask does not name the lane that executes it")
         self._path = path
-        self._add(OperationKind.BARRIER, op, barrier=f"warp {warp}, lanes {mask.lo:#x}")
+        self.perform(OperationKind.BARRIER, op, barrier=f"warp {warp}, lanes {mask.lo:#x}")
         block = self.flow.blocks[path.block]
         behind = replace(path, operations=self._path.operations, position=path.position + 1)
         yield self._at(behind, block.taken if block.next is None else block.next)

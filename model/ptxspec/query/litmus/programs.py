@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.query.litmus.threads import ThreadOperation, ThreadPath, Variable
 from ptxspec.query.outcomes import Unsupported
-from ptxspec.terms.core import Bool, Int
+from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace
 from ptxspec.terms.registries import RULES
@@ -38,6 +38,18 @@ def _initializing(here: ByteRange, text: str) -> Operation:
     """The write that gives bytes their first value: the same each time, so that what is known of it stays known."""
     nowhere = ThreadPlace(-1, -1, -1)
     return Operation(OperationKind.WRITE, None, nowhere, 0, text, address=here, location=here)
+
+
+class ObjectOrder(NamedTuple):
+    """An order of the steps on all objects, each after those before it. `sources` has the step, or the write that initializes the
+    object, from which each reads, by the piece and the reader; `before` relates each step that writes to those that do later, and
+    `phases` what takes part in a phase to the waits that see that complete, both as rows. `broken` is the rule that a step
+    breaks, and which step does, if one does."""
+
+    sources: dict[tuple[int, int], int]
+    before: list[int]
+    phases: list[int]
+    broken: str = ""
 
 
 class Combination:
@@ -87,18 +99,19 @@ class Combination:
     # what is read --------------------------------------------------------------------------------------------------------
 
     def readings(
-        self, may_go_on: Callable[[list[list[int]]], bool]
+        self, may_go_on: Callable[[list[list[int]]], bool], order: ObjectOrder
     ) -> Iterator[tuple[list[list[int]], dict[str, int] | None]]:
         """For each choice of the writes that pieces are read from: that as rows for each piece, and what is read; None if a value
         would be its own reason. Choices with which a path is not taken are left out, and those of which a part, as rows, may not
-        go on."""
-        slots = [
+        go on. What is read of objects follows from the order of their steps."""
+        slots = [*order.sources]
+        slots += [
             (number, reader)
             for reader in range(len(self.operations))
             for number, piece in enumerate(self.pieces)
-            if piece.read_by >> reader & 1
+            if piece.read_by >> reader & 1 and (number, reader) not in order.sources
         ]
-        yield from self._read_from(slots, {}, may_go_on)
+        yield from self._read_from(slots, order.sources, may_go_on)
 
     def _read_from(
         self,
@@ -174,6 +187,76 @@ class Combination:
             assert noted.writes is not None
             whole = value_of(noted.writes, values)
         return whole >> (8 * (piece.bytes.offset - location.offset)) & (1 << 8 * piece.bytes.size) - 1
+
+    # objects -------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def object_orders(self) -> list[ObjectOrder]:
+        """The orders of the steps on objects with which the paths are taken. Raises Unsupported if there are too many, or if what
+        a step makes of an object depends on what is read elsewhere."""
+        steps: dict[str, list[int]] = {}
+        for i, operation in enumerate(self.operations):
+            if operation.on_object:
+                assert operation.location is not None
+                steps.setdefault(operation.location.object, []).append(i)
+        orders = [ObjectOrder({}, [0] * len(self.operations), [0] * len(self.operations))]
+        for name, members in steps.items():
+            orders = [_joined(order, more) for order in orders for more in self._orders_of(name, members)]
+            if len(orders) > MOST_PHASES:
+                raise Unsupported(f"steps on objects may be in more than {MOST_PHASES:,} orders")
+        return orders
+
+    def _orders_of(self, name: str, members: list[int]) -> list[ObjectOrder]:
+        """Those of one object."""
+        (number,) = (k for k, piece in enumerate(self.pieces) if piece.bytes.object == name)
+        first = next(i for i in bits(self.pieces[number].written_by) if self.operations[i].thread is None)
+        precedes = contracts.operations.precedes
+        before = {
+            i: frozenset(k for k in members if precedes(self.operations[k], self.operations[i])) for i in members
+        }
+        made: list[ObjectOrder] = []
+        for order in _linear(frozenset(members), before, lambda line: self._taken(number, first, line) is not None):
+            taken = self._taken(number, first, order)
+            assert taken is not None
+            made.append(taken)
+            if len(made) > MOST_PHASES:
+                raise Unsupported(f"steps on {name} may be in more than {MOST_PHASES:,} orders")
+        return made
+
+    def _taken(self, number: int, first: int, line: tuple[int, ...]) -> ObjectOrder | None:
+        """What becomes of an object when steps are taken in this order; None if some path is not taken then."""
+        page, writes = contracts.asynchronous_operations, contracts.operations.writes
+        word, source, values, phase, broken = self._initial[first], first, {}, 0, ""
+        order = ObjectOrder({}, [0] * len(self.operations), [0] * len(self.operations))
+        phase_of: dict[int, int] = {}
+        written: list[int] = []
+        for i in line:
+            noted = self.noted[i]
+            assert noted is not None
+            order.sources[number, i], values[noted.reads], phase_of[i] = source, word, phase
+            needs = [*noted.rules, *([] if noted.until is None else [("", noted.until)])]
+            terms = [term for _, term in needs] + ([] if noted.writes is None else [noted.writes])
+            if not _variables(*terms) <= values.keys():
+                raise Unsupported(f"{self.operations[i].text}: what it does to the object depends on what is read")
+            if not broken:
+                broken = next((f"{noted_rule(name)}: {self.operations[i].text}" for name, term in noted.rules
+                               if not evaluate(term, values)), "")  # fmt: skip
+            if noted.until is not None and evaluate(noted.until, values):
+                for k, other in phase_of.items():
+                    if other == phase - 1:
+                        order.phases[k] |= 1 << i
+            if writes(self.operations[i]):
+                assert noted.writes is not None
+                after = value_of(noted.writes, values)
+                phase += int(evaluate(page.phase_of(constant(word)) != page.phase_of(constant(after)), {}))
+                for k in written:
+                    order.before[k] |= 1 << i
+                written.append(i)
+                word, source = after, i
+        if not all(evaluate(c, values) for c, names in self._conditions if names and names <= values.keys()):
+            return None
+        order.before[first] |= sum(1 << k for k in written)
+        return order._replace(broken=broken)
 
     # barriers ------------------------------------------------------------------------------------------------------------
 
@@ -273,6 +356,42 @@ class Combination:
                 yield [phase, *more]
 
 
+def _joined(order: ObjectOrder, more: ObjectOrder) -> ObjectOrder:
+    """The orders of the steps on several objects, and on one more."""
+    before, phases = (
+        [x | y for x, y in zip(a, b, strict=True)] for a, b in ((order.before, more.before), (order.phases, more.phases))
+    )
+    return ObjectOrder({**order.sources, **more.sources}, before, phases, order.broken or more.broken)
+
+
+def _linear(
+    members: frozenset[int],
+    before: Mapping[int, frozenset[int]],
+    may_go_on: Callable[[tuple[int, ...]], bool],
+    line: tuple[int, ...] = (),
+) -> Iterator[tuple[int, ...]]:
+    """The orders of some numbers in which each comes after those `before` it, as far as a part of them may go on."""
+    if len(line) == len(members):
+        yield line
+        return
+    for i in sorted(members.difference(line)):
+        if before[i] <= frozenset(line) and may_go_on((*line, i)):
+            yield from _linear(members, before, may_go_on, (*line, i))
+
+
+def bits(word: int) -> Iterator[int]:
+    """The numbers of the bits that are set."""
+    while word:
+        low = word & -word
+        yield low.bit_length() - 1
+        word ^= low
+
+
+def noted_rule(name: str) -> str:
+    """The sentence of a rule of steps."""
+    return RULES[name].sentence
+
+
 def _rule(name: str) -> str:
     """The sentence of a rule of barriers."""
     contracts.resolved("machine.barriers")  # declares it
@@ -288,5 +407,5 @@ def value_of(term: Int, values: Mapping[str, int]) -> int:
     return int(result)
 
 
-def _variables(term: Any) -> frozenset[str]:
-    return frozenset(variables_in([term]))
+def _variables(*terms: Any) -> frozenset[str]:
+    return frozenset(variables_in(terms))

@@ -13,11 +13,15 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.base.escaping import printable
 from ptxspec.query.litmus.threads import Variable
 from ptxspec.terms.core import Bool, Int, constant
+from ptxspec.terms.exact import evaluate
 from ptxspec.terms.operations import ThreadPlace
 from ptxspec.terms.orders import Proxy
+from ptxspec.terms.registries import OBJECT_BITS, RULES
+from ptxspec.terms.steps import taken
 
 #: what a test may have at most
 MOST_CHARACTERS, MOST_THREADS, MOST_ROWS, MOST_VARIABLES = 100_000, 32, 1_000, 256
@@ -31,6 +35,7 @@ _SCOPE = re.compile(r"(cta|cluster|gpu)\s+(\d+)$")
 _NAME = r"[A-Za-z_$%][\w$]*"
 _INITIAL = re.compile(rf"(?:(?P<thread>P?\d+)\s*:\s*)?(?P<name>{_NAME})\s*=\s*(?P<value>-?\w+)$")
 _TYPED = re.compile(rf"(?P<space>\.\w+\s+)?\.(?P<type>[busf]\d+)\s+(?P<name>{_NAME})(\s*=\s*(?P<value>-?\w+))?$")
+_OBJECT = re.compile(rf"\.shared\s+(?P<kind>[a-z]+)\s+(?P<name>{_NAME})\s*=\s*(?P<value>\w+)$")
 _ALIAS = re.compile(rf"(?P<name>{_NAME})\s*@\s*(?P<proxy>\w+)\s+aliases\s+(?P<of>{_NAME})$")
 #: a bar between cells: not one between two destinations, as in setp.eq.u32 p|q
 _BAR = re.compile(r"(?<!\w)\||\|(?!\w)")
@@ -65,7 +70,7 @@ class Cell(NamedTuple):
 
 
 class LitmusTest(NamedTuple):
-    """A litmus test as it is written. `quantifier` is "exists", "~exists" or "forall"."""
+    """A litmus test as it is written. `ranks` are those of the threads' CTAs in their clusters. `quantifier` is "exists", "~exists" or "forall"."""
 
     name: str
     path: str
@@ -73,6 +78,7 @@ class LitmusTest(NamedTuple):
     types: dict[str, tuple[str, str]]
     registers: dict[tuple[int, str], int]
     places: tuple[ThreadPlace, ...]
+    ranks: tuple[int, ...]
     columns: tuple[tuple[Cell, ...], ...]
     quantifier: str
     condition: Condition
@@ -126,19 +132,19 @@ def read(text: str, path: str = "<litmus>") -> LitmusTest:
         raise source.error("expected {, and what memory holds at first")
     source.at += 1
     variables, types, registers = _initial(source)
-    places = _places(source)
-    if len({place.cta for place in places}) > 1 and any(space == "shared" for space, _ in types.values()):
-        raise source.error(
-            "a variable in .shared is another one in each CTA: all threads of the test have to be in one"
-        )
+    places, ranks = _places(source)
+    in_several = len({place.cta for place in places}) > 1
     columns = _columns(source, len(places))
     undeclared = _undeclared(columns, variables, types)
     quantifier, condition = _conditions(source, variables, len(places))
+    for value in values_in(condition):
+        if in_several and types.get(value[1], "")[0] == "shared":  # type: ignore[index]
+            raise source.error(f"{value[1]} in .shared is another variable in each CTA: a thread has to load it")  # type: ignore[index]
     for thread, _ in registers:
         if thread >= len(places):
             raise source.error(f"P{thread} has an initial register, and there is no such thread")
     return LitmusTest(
-        head["name"].strip() or "test", path, variables, types, registers, places, columns, quantifier, condition,
+        head["name"].strip() or "test", path, variables, types, registers, places, ranks, columns, quantifier, condition,
         undeclared,
     )  # fmt: skip
 
@@ -166,16 +172,19 @@ def _initial(
             _alias(source, alias, variables, types)
         elif (typed := _TYPED.match(words)) is not None:
             space, bits = (typed["space"] or ".global").strip()[1:], int(typed["type"][1:])
-            if space not in ("global", "shared") or bits not in (8, 16, 32, 64):
+            if space not in ("global", "shared") or bits not in (8, 16, 32, 64, 128):
                 raise source.error(
-                    f"a variable is in .global or .shared and has 8, 16, 32 or 64 bits: {printable(words)}"
+                    f"a variable is in .global or .shared and has 8, 16, 32, 64 or 128 bits: {printable(words)}"
                 )
-            _new(source, variables, Variable(typed["name"], bits // 8, _number(source, typed["value"] or "0", bits)))
+            value = _number(source, typed["value"] or "0", bits)
+            _new(source, variables, Variable(typed["name"], bits // 8, value, space=space))
             types[typed["name"]] = space, f"b{bits}"
+        elif (begun := _OBJECT.match(words)) is not None:
+            _object(source, begun, variables, types)
         elif (initial := _INITIAL.match(words)) is not None:
             name, value = initial["name"], _number(source, initial["value"], 32)
             if initial["thread"] is None:
-                _new(source, variables, Variable(name, 4, value))
+                _new(source, variables, Variable(name, 4, value, space="global"))
                 types[name] = "global", "b32"
             else:
                 registers[int(initial["thread"].lstrip("P")), name] = value
@@ -183,6 +192,23 @@ def _initial(
             raise source.error(f"expected x = 0, P0:r0 = 0 or y @ generic aliases x, not {printable(words)}")
     source.at = end
     return variables, types, registers
+
+
+def _object(
+    source: _Text, begun: re.Match[str], variables: dict[str, Variable], types: dict[str, tuple[str, str]]
+) -> None:
+    """An object that has begun."""
+    kinds = contracts.asynchronous_operations.OBJECTS
+    if begun["kind"] not in kinds:
+        raise source.error(f"{printable(begun['kind'])} is no object: {', '.join(kinds)}")
+    step = kinds[begun["kind"]]
+    rules, after = taken(step, step.states[0].type.unpacked(constant(0)), constant(_number(source, begun["value"], 32)))
+    for rule, holds in rules:
+        if not evaluate(holds, {}):
+            raise source.error(RULES[rule].sentence)
+    bits = int(evaluate(after.packed, {}))
+    _new(source, variables, Variable(begun["name"], OBJECT_BITS // 8, bits, space="shared", is_object=True))
+    types[begun["name"]] = "shared", f"b{OBJECT_BITS}"
 
 
 def _new(source: _Text, variables: dict[str, Variable], variable: Variable) -> None:
@@ -209,7 +235,7 @@ def _alias(
     proxy = known[alias["proxy"]]
     location = of.location or of.name
     address = alias["name"] if proxy is Proxy.GENERIC else of.address or of.name
-    _new(source, variables, Variable(alias["name"], of.size, 0, location, address, proxy))
+    _new(source, variables, Variable(alias["name"], of.size, 0, location, address, proxy, of.space))
     types[alias["name"]] = types[alias["of"]]
 
 
@@ -226,8 +252,9 @@ def _number(source: _Text, word: str, bits: int) -> int:
 # threads ------------------------------------------------------------------------------------------------------------------
 
 
-def _places(source: _Text) -> tuple[ThreadPlace, ...]:
-    """Where each thread runs. Numbers of CTAs count in their cluster or GPU, and those of clusters in their GPU."""
+def _places(source: _Text) -> tuple[tuple[ThreadPlace, ...], tuple[int, ...]]:
+    """Where each thread runs, and the rank of its CTA. Numbers of CTAs count in their cluster or GPU, and those of clusters in
+    their GPU."""
     source.skip()
     row = source.upto(";", "expected a column for each thread: P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;")
     given: list[dict[str, int]] = []
@@ -258,7 +285,7 @@ def _places(source: _Text) -> tuple[ThreadPlace, ...]:
         gpu, cta = scopes.get("gpu", 0), scopes["cta"]
         cluster = clusters.setdefault((gpu, scopes.get("cluster", cta)), len(clusters))
         places.append(ThreadPlace(ctas.setdefault((gpu, cluster, cta), len(ctas)), cluster, gpu))
-    return tuple(places)
+    return tuple(places), tuple(scopes["cta"] if "cluster" in scopes else 0 for scopes in given)
 
 
 def _columns(source: _Text, count: int) -> tuple[tuple[Cell, ...], ...]:
@@ -297,7 +324,7 @@ def _undeclared(
         match = _STORING.search(cell.text) or _LOADING.search(cell.text)
         if match is not None and match[1] not in variables:
             names.append(match[1])
-            variables[match[1]], types[match[1]] = Variable(match[1], 4), ("global", "b32")
+            variables[match[1]], types[match[1]] = Variable(match[1], 4, space="global"), ("global", "b32")
     return tuple(names)
 
 

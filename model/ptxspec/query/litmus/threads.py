@@ -12,14 +12,19 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.parser import statement
+from ptxspec import contracts
 from ptxspec.machine.flow import FlowGraph, ending
 from ptxspec.query.execution import KernelExecution
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, constant, variable
+from ptxspec.terms.exact import evaluate
+from ptxspec.terms.in_registers import Carried, InRegisters
 from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace, kind_of_access
 from ptxspec.terms.orders import Order, Proxy
+from ptxspec.terms.registries import OBJECT_BITS, RULES, CompletionMechanism, ObjectCompletion
+from ptxspec.terms.steps import State, taken
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
 #: paths of a thread at most, and operations on one
@@ -30,7 +35,7 @@ PROXY_MARK, ORDER_MARK = "// for the proxy ", "// with the order "
 
 class Variable(NamedTuple):
     """A variable of a test: its size in bytes, what it holds at first, the variable whose location it has, the one whose virtual
-    address it stands for, and the proxy by which it is accessed."""
+    address it stands for, the proxy by which it is accessed, its state space, and whether it is an object that has begun."""
 
     name: str
     size: int
@@ -38,16 +43,21 @@ class Variable(NamedTuple):
     location: str = ""
     address: str = ""
     proxy: Proxy = Proxy.GENERIC
+    space: str = ""
+    is_object: bool = False
 
 
 class ThreadOperation(NamedTuple):
     """An operation of a path, with the name of the variable that stands for what it reads, and the term that it writes. `threads`
-    is how many take part in a barrier, None for all of the CTA."""
+    is how many take part in a barrier, None for all of the CTA. Of a step on an object, `until` is what it waits for, if it does, and
+    `rules` are what must hold, each with the name of its rule."""
 
     operation: Operation
     reads: str = ""
     writes: Int | None = None
     threads: int | None = None
+    until: Bool | None = None
+    rules: tuple[tuple[str, Bool], ...] = ()
 
 
 class ThreadPath(NamedTuple):
@@ -78,6 +88,9 @@ class _Partial:
     position: int = 0
     #: what decided on the way that was taken
     decided_by: frozenset[str] = frozenset()
+    #: the asynchronous operations so far: of each its mechanism of completion, and its number there; and the mechanisms' records
+    initiated: tuple[tuple[CompletionMechanism | ObjectCompletion, int], ...] = ()
+    groups: dict[str, State] = field(default_factory=dict)
 
 
 class ThreadWalk(KernelExecution):
@@ -91,14 +104,17 @@ class ThreadWalk(KernelExecution):
         variables: Mapping[str, Variable],
         addresses: dict[str, int],
         loops: int,
+        others: Mapping[int, str] = {},
+        specials: Mapping[str, int] = {},
     ):
-        """`thread` is its number, and where it runs; `addresses` are those of the variables, by name. A loop is taken `loops`
-        times at most."""
+        """`thread` is its number, and where it runs; `addresses` are those that the names of variables stand for. A loop is taken
+        `loops` times at most. `others` has the variables by their addresses, if not all have the names that the thread has
+        for them, and `specials` the special registers that a thread may read."""
         super().__init__(checked.source, kernel, checked)
-        self.flow = FlowGraph(kernel)
+        self.flow, self.specials = FlowGraph(kernel), specials
         (self.thread, self.place), self.variables = thread, variables
         self.addresses, self.loops = addresses, loops
-        self._objects = sorted((address, name) for name, address in addresses.items())
+        self._objects = sorted(others.items() if others else ((address, name) for name, address in addresses.items()))
         self._path = _Partial(0, 0)
         self._place: ByteRange | None = None
 
@@ -113,6 +129,8 @@ class ThreadWalk(KernelExecution):
         return FALSE if type.kind == "pred" else constant(0)
 
     def special(self, name: str, lane: int) -> Any:
+        if name in self.specials:
+            return constant(self.specials[name])
         raise Unsupported(f"{name} is read: a litmus test says of a thread which CTA it belongs to, and no more")
 
     def taking_part(self, threads: int) -> int | None:
@@ -196,29 +214,30 @@ class ThreadWalk(KernelExecution):
             case = replace(case, registers=dict(case.registers), index=path.index + 1, position=path.position + 1)
             self._path, self._place = replace(case, position=path.position), place
             self.execute(op._replace(guard=None) if effect is not None else op, self._way(case))
-            yield replace(case, operations=self._path.operations)
+            yield replace(
+                case, operations=self._path.operations, initiated=self._path.initiated, groups=self._path.groups
+            )
 
     def _places(self, op: Op, effect: effects.Access, path: _Partial) -> Iterator[tuple[ByteRange, _Partial]]:
         """The bytes that an access may reach, each with the path where it does."""
         env = self.sources(op, self._way(path), 0)
         address = substitute(effect.address, env)
+        bytes, space = effect.bytes, op.space or effect.space
         if address.lo == address.hi:
-            yield self._place_at(address.lo, effect, op), path
+            yield self._bytes_at(address.lo, bytes, space, op), path
             return
-        bytes = effect.bytes
         for start, name in self._objects:
+            if not self._is_within(start, self.variables[name].space, space):
+                continue
             for offset in range(0, self.variables[name].size - bytes + 1, bytes):
                 condition = address == start + offset
                 if condition is not FALSE:
                     yield ByteRange(name, offset, bytes), self._where(path, condition)
 
-    def _place_at(self, address: int, effect: effects.Access, op: Op) -> ByteRange:
-        """The bytes that an access to an address reaches."""
-        bytes = effect.bytes
-        for start, name in self._objects:
-            if start <= address and address + bytes <= start + self.variables[name].size:
-                return ByteRange(name, address - start, bytes)
-        raise Unsupported(f"{self._text(op)} accesses no variable of the test")
+    @property
+    def position(self) -> int:
+        """How many instructions of the path precede the one that is executed."""
+        return self._path.position
 
     # effects -------------------------------------------------------------------------------------------------------------
 
@@ -228,14 +247,27 @@ class ThreadWalk(KernelExecution):
     def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
             case effects.Load(life=effects.Life()) | effects.Update(life=effects.Life()):
-                raise self._unsupported(op)
+                self._step(effect, op, env)
             case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env)
+            case effects.Check() if self._path.operations and self._path.operations[-1].operation.on_object:
+                rule = effect.rule, self.executions.substitute(effect.holds, env, {}, TRUE)
+                self._path = self._told(self._path, rules=(*self._path.operations[-1].rules, rule))
+            case effects.Initiate():
+                self._initiate(effect, op, env)
+            case effects.Follow():
+                self._follow(effect, op, env)
+            case effects.Advance():
+                self._advance(effect, op, env)
+            case effects.Fence(restricted=str()) if not effect.proxies or effect.order is not None:
+                raise Unsupported(f"{self._text(op)}: a fence that is restricted to some accesses is not followed")
             case effects.Fence() if effect.proxies:
-                order, proxies = effect.order, self._proxies(op) or effect.proxies
-                self._add(OperationKind.PROXY_FENCE, op, order=order, scope=effect.scope, proxies=proxies)
+                order, proxies, within = effect.order, self._proxies(op) or effect.proxies, effect.restricted or ""
+                self.perform(
+                    OperationKind.PROXY_FENCE, op, order=order, scope=effect.scope, proxies=proxies, within=within
+                )
             case effects.Fence():
-                self._add(OperationKind.FENCE, op, order=effect.order, scope=effect.scope)
+                self.perform(OperationKind.FENCE, op, order=effect.order, scope=effect.scope)
             case _:
                 raise self._unsupported(op)
 
@@ -252,6 +284,164 @@ class ThreadWalk(KernelExecution):
         return Unsupported(
             f"{op.plan.form.mnemonic} does more than access memory, order accesses, branch or meet at barriers"
         )
+
+    # objects and asynchronous operations ----------------------------------------------------------------------------------
+
+    def _step(self, effect: effects.Load | effects.Update, op: Op, env: dict[str, Any]) -> None:
+        """Note a step on an object, and the arrival that follows copies."""
+        place, path = self._place, self._path
+        assert place is not None
+        if effect.life is not effects.Life.LASTS:
+            raise Unsupported(f"{self._text(op)}: objects of a litmus test have begun, and do not end")
+        if not self.variables[place.object].is_object:
+            raise Unsupported(f"{self._text(op)}: {place.object} is no object of the test")
+        name = f"{self.thread}.{path.position}.0"
+        env["%loaded0"] = variable(name, effect.type.width)
+        memo: dict[int, Any] = {}
+
+        def term(value: Any) -> Any:
+            return self.executions.substitute(value, env, memo, TRUE)
+
+        kind, written, rules = OperationKind.READ, None, ()
+        if isinstance(effect, effects.Update):
+            kind, written = OperationKind.ATOMIC, low_bits(term(effect.values[0]), effect.type.width)
+            rules = tuple(zip(effect.rules, map(term, effect.conditions), strict=True))
+        self.perform(
+            kind, op, place, name, written, depends=_reads_of(env, name), rules=rules, order=effect.order,
+            scope=effect.scope, on_object=True,
+        )  # fmt: skip
+
+    def _told(self, path: _Partial, **more: Any) -> _Partial:
+        """The path, with more said of its last operation, which is a step on an object."""
+        *before, last = path.operations
+        return replace(path, operations=(*before, last._replace(**more)))
+
+    def _follow(self, effect: effects.Follow, op: Op, env: dict[str, Any]) -> None:
+        """Note the arrival at an object that comes after all operations of a mechanism so far."""
+        address = self.executions.substitute(effect.object, env, {}, TRUE)
+        if address.lo != address.hi:
+            raise Unsupported(f"{self._text(op)}: its object depends on what is read")
+        place = self._bytes_at(address.lo, OBJECT_BITS // 8, effect.among, op)
+        kind = OperationKind.COMPLETION
+        after = frozenset((k, kind) for k, (how, _) in enumerate(self._path.initiated, 1) if how is effect.after)
+        number = self._begun(effect.completion)
+        self._complete(effect.completion, op, place, constant(0), Stages(self, op, number, ()), after)
+
+    def _begun(self, completion: CompletionMechanism | ObjectCompletion) -> int:
+        """The number of an operation that the thread initiates now."""
+        path, group = self._path, 0
+        if isinstance(completion, CompletionMechanism):
+            group = int(evaluate(completion.initiates(self._record(completion)), {}))
+        self._path = replace(path, initiated=(*path.initiated, (completion, group)))
+        return len(path.initiated) + 1
+
+    def _record(self, completion: CompletionMechanism) -> State:
+        kind = completion.record
+        return self._path.groups.get(completion.name, kind(*(0 for _ in kind.fields)))
+
+    def _initiate(self, effect: effects.Initiate, op: Op, env: dict[str, Any]) -> None:
+        """Note what an asynchronous operation does: it reads, writes, and is complete."""
+        memo: dict[int, Any] = {}
+
+        def known(value: Any, what: str) -> int:
+            term = self.executions.substitute(value, env, memo, TRUE)
+            try:
+                return int(evaluate(term, {}))
+            except KeyError:
+                raise Unsupported(f"{self._text(op)}: {what} depends on what is read") from None
+
+        plain = effect.change is None and effect.times is None
+        if not plain or isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters):
+            raise Unsupported(f"{self._text(op)}: such an asynchronous operation is not followed")
+        if effect.when is not None and not known(effect.when, "whether it begins"):
+            return
+        if effect.holds is not None and not known(effect.holds, "whether it may begin"):
+            raise Unsupported(f"{self._text(op)} breaks a rule: {RULES[effect.rule].sentence}")
+        size, read = known(effect.size, "its size"), known(effect.read, "how much it reads")
+        if known(effect.lead, "where it reads") or known(effect.reorder, "where it reads") or known(effect.fill, "what"):
+            raise Unsupported(f"{self._text(op)}: such an asynchronous operation is not followed")
+        number, depends = self._begun(effect.completion), _reads_of(env)
+        proxies = () if effect.proxy is Proxy.GENERIC else (effect.proxy, Proxy.GENERIC)
+        stages = Stages(self, op, number, proxies)
+        value: Int = constant(0)
+        if isinstance(effect.source, Carried):
+            for k, word in enumerate(effect.source.values):
+                carried = self.executions.substitute(word, env, memo, TRUE)
+                value = value | low_bits(carried, effect.source.type.width) << k * effect.source.type.width
+        elif read:
+            place = self._bytes_at(known(effect.source, "its source"), read, effect.of, op)
+            name = f"{self.thread}.{self._path.position}.of{number}"
+            stages.add(OperationKind.READ, place, name, depends=depends, order=effect.order, proxy=effect.proxy)
+            value, depends = variable(name, 8 * read), depends | {name}
+            if isinstance(effect.completion, CompletionMechanism) and effect.completion.has_read is not None:
+                stages.add(OperationKind.SOURCES_READ, proxies=proxies)
+        place = self._bytes_at(known(effect.to, "its target"), size, effect.space, op)
+        written, depends = low_bits(value, 8 * size), depends | frozenset(variables_in([value]))
+        stages.add(
+            OperationKind.WRITE, place, "", written, depends=depends, order=effect.order, scope=effect.scope,
+            proxy=effect.proxy,
+        )  # fmt: skip
+        stages.add(OperationKind.COMPLETION, proxies=proxies)
+        if isinstance(effect.completion, ObjectCompletion):
+            assert effect.object is not None
+            bar = self._bytes_at(known(effect.object, "its object"), OBJECT_BITS // 8, effect.among, op)
+            self._complete(effect.completion, op, bar, constant(size), stages, frozenset())
+
+    def _complete(
+        self,
+        completion: ObjectCompletion,
+        op: Op,
+        place: ByteRange,
+        size: Int,
+        stages: Stages,
+        awaits: frozenset[tuple[int, OperationKind]],
+    ) -> None:
+        """Note the step on an object by which an operation completes."""
+        if not self.variables[place.object].is_object:
+            raise Unsupported(f"{self._text(op)}: {place.object} is no object of the test")
+        name = f"{self.thread}.{self._path.position}.on{stages.number}"
+        before = completion.record.unpacked(variable(name, OBJECT_BITS))
+        rules, after = taken(completion.completes, before, size)
+        stages.add(
+            OperationKind.ATOMIC, place, name, low_bits(after.packed, OBJECT_BITS), rules=tuple(rules), on_object=True,
+            awaits=awaits, **contracts.asynchronous_operations.AT_THE_END,
+        )  # fmt: skip
+
+    def _advance(self, effect: effects.Advance, op: Op, env: dict[str, Any]) -> None:
+        """Change the record of a mechanism, and note what the thread knows to be over then."""
+        how, memo = effect.completion, dict[int, Any]()
+        operands = [self.executions.substitute(value, env, memo, TRUE) for value in effect.operands]
+        before = self._record(how)
+        _, after = taken(effect.step, before, *operands)
+        self._path = replace(self._path, groups={**self._path.groups, how.name: after})
+        awaits = set()
+        for number, (other, group) in enumerate(self._path.initiated, 1):
+            ends = [(how.is_complete, OperationKind.COMPLETION), (how.has_read, OperationKind.SOURCES_READ)]
+            for asks, kind in ends if other is how else ():
+                if asks is not None and all(
+                    bool(evaluate(asks(record, constant(group)), {})) is is_over
+                    for record, is_over in ((before, False), (after, True))
+                ):
+                    awaits.add((number, kind))
+        if awaits:
+            self.perform(OperationKind.GROUP_WAIT, op, awaits=frozenset(awaits))
+
+    def _bytes_at(self, address: int, bytes: int, space: str, op: Op) -> ByteRange:
+        """The bytes of a variable at an address of a state space."""
+        for start, name in self._objects:
+            if start <= address and address + bytes <= start + self.variables[name].size:
+                if self._is_within(start, self.variables[name].space, space):
+                    return ByteRange(name, address - start, bytes)
+        raise Unsupported(f"{self._text(op)} accesses no variable of the test")
+
+    def _is_within(self, start: int, has: str, space: str) -> bool:
+        """Whether an access to a state space may reach a variable that begins at an address and is in a space: one of the thread's
+        own CTA, unless it is to the memory of all CTAs of the cluster."""
+        windows = contracts.generic_addressing
+        if space == "generic":
+            return not windows.base(has)
+        is_own = start in self.addresses.values()
+        return windows.window(space) == windows.window(has) and (is_own or space == windows.CLUSTER)
 
     def _access(self, effect: effects.Access, op: Op, env: dict[str, Any]) -> None:
         """Note the operations of an access: one for each element."""
@@ -274,7 +464,7 @@ class ThreadWalk(KernelExecution):
         for i, name in enumerate(names):
             written = low_bits(words[i // parts] >> (i % parts * width), width) if words else None
             depends = variables if written is None else variables | variables_in([written])
-            self._add(
+            self.perform(
                 kind,
                 op,
                 order=Order(order) if (order := self._marked(op, ORDER_MARK)) else effect.order,
@@ -286,7 +476,7 @@ class ThreadWalk(KernelExecution):
                 depends=frozenset(depends) - {name},
             )
 
-    def _add(
+    def perform(
         self,
         kind: OperationKind,
         op: Op,
@@ -295,20 +485,27 @@ class ThreadWalk(KernelExecution):
         writes: Int | None = None,
         threads: int | None = None,
         depends: frozenset[str] = frozenset(),
+        until: Bool | None = None,
+        rules: tuple[tuple[str, Bool], ...] = (),
         **fields: Any,
     ) -> None:
-        """Note an operation: the bytes of a variable that it accesses, the names of the variables on which it depends, and fields
-        of the operation."""
+        """Note an operation: the bytes of a variable that it accesses, the names of the variables on which it depends, what a step on
+        an object waits for and must keep, and fields of the operation."""
         path = self._path
         if accessed is not None:
             variable = self.variables[accessed.object]
+            if variable.is_object and not fields.get("on_object"):
+                raise Unsupported(f"{self._text(op)} accesses the bytes of an object, which PTX leaves undefined")
+            fields["space"] = variable.space
             fields["address"] = accessed._replace(object=variable.address or variable.name)
             fields["location"] = accessed._replace(object=variable.location or variable.name)
+            fields.setdefault("proxy", Proxy.GENERIC)
             fields["proxy"] = fields["proxy"] if variable.proxy is Proxy.GENERIC else variable.proxy
         depends = depends | path.decided_by
         fields["depends_on"] = tuple(before.operation for before in path.operations if before.reads in depends)
-        operation = Operation(kind, self.thread, self.place, path.position, self._text(op), **fields)
-        noted = ThreadOperation(operation, reads, writes, threads)
+        position = fields.pop("stage", path.position)
+        operation = Operation(kind, self.thread, self.place, position, self._text(op), **fields)
+        noted = ThreadOperation(operation, reads, writes, threads, until, rules)
         self._path = replace(path, operations=(*path.operations, noted))
         if len(self._path.operations) > MOST_OPERATIONS:
             raise Unsupported(f"a thread executes more than {MOST_OPERATIONS} operations")
@@ -329,13 +526,16 @@ class ThreadWalk(KernelExecution):
                 yield self._at(path, None)
             case effects.Arrive() | effects.Wait() | effects.ClusterArrive() | effects.ClusterWait():
                 yield self._at(self._met(op, effect, path), block.next)
+            case effects.Await():
+                env = self.sources(op, self._way(path), 0)
+                until = self.executions.substitute(effect.until, env, {}, TRUE)
+                yield self._at(self._told(path, until=until), block.next)
             case (
                 effects.IndexedBranch()
                 | effects.Call()
                 | effects.Stop()
                 | effects.Collective()
                 | effects.ImageAccess()
-                | effects.Await()
                 | None
             ):
                 raise self._unsupported(op)
@@ -348,9 +548,9 @@ class ThreadWalk(KernelExecution):
         kinds = OperationKind
         match effect:
             case effects.ClusterArrive():
-                self._add(kinds.ARRIVAL, op, order=effect.order, barrier="cluster")
+                self.perform(kinds.ARRIVAL, op, order=effect.order, barrier="cluster")
             case effects.ClusterWait():
-                self._add(kinds.WAIT, op, barrier="cluster")
+                self.perform(kinds.WAIT, op, barrier="cluster")
             case effects.Arrive() | effects.Wait():
                 if isinstance(effect, effects.Wait) and effect.reduction:
                     raise Unsupported(
@@ -363,8 +563,29 @@ class ThreadWalk(KernelExecution):
                     raise Unsupported(f"{self._text(op)}: which barrier it is depends on what is read")
                 kind = kinds.BARRIER if isinstance(effect, effects.Wait) else kinds.ARRIVAL
                 count = None if threads is None else self.taking_part(threads.lo)
-                self._add(kind, op, barrier=f"CTA {number.lo}", threads=count)
+                self.perform(kind, op, barrier=f"CTA {number.lo}", threads=count)
         return replace(path, operations=self._path.operations)
+
+
+class Stages:
+    """The operations of an asynchronous operation, which has this number in its thread, one after the other."""
+
+    def __init__(self, walk: ThreadWalk, op: Op, number: int, proxies: tuple[Proxy, ...]):
+        """`proxies` are those between which there is a fence where it ends."""
+        self.walk, self.op, self.number, self.proxies, self.count = walk, op, number, proxies, 0
+
+    def add(self, kind: OperationKind, *what: Any, **fields: Any) -> None:
+        """Note one of them."""
+        initiated = self.walk.position
+        self.walk.perform(
+            kind, self.op, *what, stage=self.count, asynchronous=self.number, initiated=initiated, **fields
+        )
+        self.count += 1
+
+
+def _reads_of(env: Mapping[str, Any], *without: str) -> frozenset[str]:
+    """The variables in what operands hold."""
+    return frozenset(variables_in(env.values())) - set(without)
 
 
 def _same(before: dict[str, Any], registers: dict[str, Any]) -> Bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import product
 from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
@@ -17,7 +18,7 @@ from ptxspec.query.litmus.path_questions import LitmusWitness, PathQuestion, mod
 from ptxspec.query.litmus.programs import Combination, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
-from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk
+from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk, Variable
 from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
@@ -30,7 +31,7 @@ LOOPS = 2
 #: candidates that break an axiom, looked at for a reason, at most
 MOST_BROKEN = 2_000
 #: how far apart variables lie, and where the first one does
-_APART, _FIRST = 1 << 20, 1 << 32
+_APART, _FIRST, _SHARED = 1 << 20, 1 << 32, 1 << 10
 
 
 class BrokenAxiom(NamedTuple):
@@ -162,23 +163,63 @@ def impossible(
     return question.impossible(set(outcomes))
 
 
+class Layout:
+    """Where the variables of a test lie. If its threads are in several CTAs, each CTA has another one for each in shared memory.
+    `variables` are all."""
+
+    def __init__(self, test: LitmusTest):
+        self.test, names = test, list(test.variables)
+        self.shared = [name for name in names if test.types[name][0] == "shared"]
+        self._global = {name: _FIRST + i * _APART for i, name in enumerate(names) if name not in self.shared}
+        self._several = len({place.cta for place in test.places}) > 1
+        self.variables: dict[str, Variable] = {name: test.variables[name] for name in self._global}
+        for name in self.shared:
+            variable = test.variables[name]
+            for cta in sorted({place.cta for place in test.places}):
+                whose = self._of(cta, name)
+                of = self._of(cta, variable.location) if variable.location else ""
+                at = self._of(cta, variable.address) if variable.address else ""
+                self.variables[whose] = variable._replace(name=whose, location=of, address=at)
+
+    def _of(self, cta: int, name: str) -> str:
+        return f"{name} of CTA {cta}" if self._several else name
+
+    def seen_by(self, thread: int) -> tuple[dict[str, int], dict[int, str], dict[str, int]]:
+        """The addresses that names stand for in a thread, all variables that it may reach by their addresses, and the special
+        registers that say where it runs."""
+        places, ranks, windows = self.test.places, self.test.ranks, contracts.generic_addressing
+        own, reached = dict(self._global), {address: name for name, address in self._global.items()}
+        here = places[thread].cluster
+        for k, name in enumerate(self.shared):
+            for place, rank in zip(places, ranks, strict=True):
+                address = int(windows.part_begins(rank)) + _SHARED * (k + 1)
+                if place.cluster == here:
+                    reached[address] = self._of(place.cta, name)
+                if place.cta == places[thread].cta:
+                    own[name] = address
+        count = len({place.cta for place in places if place.cluster == here})
+        return own, reached, {"%cluster_ctarank": ranks[thread], "%cluster_nctarank": count}
+
+
 class LitmusQuestion(PathQuestion):
     """A test and a model, and the paths of its threads."""
 
     def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
         super().__init__(model, name)
-        self.test, self.variables, self.loops = test, test.variables, loops
+        self.test, self.loops = test, loops
+        layout = Layout(test)
+        self.variables = layout.variables
         self.asked = values_in(test.condition)
         self.of_memory = any(value[0] == "memory" for value in self.asked)  # type: ignore[index]
         for name in test.undeclared:
             self.notes[f"{name} is not declared: it holds 0 at first"] = None
         module = module_of(test)
-        addresses = {n: _FIRST + i * _APART for i, n in enumerate(test.variables)}
         self.paths: list[list[ThreadPath]] = []
         for thread, place in enumerate(test.places):
             kernel = linked(module, f"P{thread}")
             registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
-            walk = ThreadWalk(module, kernel, (thread, place), test.variables, addresses, loops)
+            own, reached, specials = layout.seen_by(thread)
+            walk = ThreadWalk(module, kernel, (thread, place), self.variables, own, loops, reached, specials)
             self.paths.append(walk.paths(registers))
         if not all(path.ended for paths in self.paths for path in paths):
             self.notes[f"loops are taken at most {loops} times"] = None
@@ -215,7 +256,7 @@ class LitmusQuestion(PathQuestion):
 
     def _liveness(self) -> LivenessVerdict | None:
         """Whether a thread may spin forever, as far as that is found in time."""
-        search = SpinSearch(self.enumeration, self.test.variables, self.paths)
+        search = SpinSearch(self.enumeration, self.variables, self.paths)
         if not search.has_loops:
             return None
         try:
@@ -269,8 +310,8 @@ class LitmusQuestion(PathQuestion):
         """What a solver says."""
         status: LitmusStatus = "forbidden"
         for combination in self.combinations():
-            for phases in combination.phases:
-                formula = Formula(self.model, combination, phases, self.enumeration.check_time)
+            for phases, order in product(combination.phases, combination.object_orders):
+                formula = Formula(self.model, combination, phases, order, self.enumeration.check_time)
                 answer = formula.solve(self._outcome, self.enumeration.deadline - time.monotonic())
                 if answer.status == "sat":
                     return "allowed", self._replayed(formula, answer)

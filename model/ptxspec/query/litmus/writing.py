@@ -44,7 +44,7 @@ def module_of(test: LitmusTest) -> Checked:
     version = ".".join(map(str, max(contracts.directives.VERSIONS.items())))
     texts, lines = [f".version {version}", f".target {TARGET}", ".address_size 64"], [1, 1, 1]
     for name, (space, type) in test.types.items():
-        texts.append(f".{space} .align 8 .{type} {name};")
+        texts.append(f".{space} .align 16 .{type} {name};")
         lines.append(1)
     for thread, (registers, written) in enumerate(bodies_of(test)):
         texts.append(f".visible .entry P{thread}() {{")

@@ -42,6 +42,9 @@ class _Reads:
 
 
 _ANY: Any = _Reads()
+#: the kinds of operations that may be around: programs without asynchronous operations, as the page says
+_ASYNCHRONOUS = (OperationKind.SOURCES_READ, OperationKind.COMPLETION, OperationKind.GROUP_WAIT)
+_AROUND = [kind for kind in OperationKind if kind not in _ASYNCHRONOUS]
 
 
 class Pairs(NamedTuple):
@@ -125,7 +128,7 @@ def kinds_around(places: Sequence[ByteRange]) -> list[Operation]:
     ordered = [(Order.WEAK, None), *product([o for o in Order if o not in (Order.WEAK, Order.SC)], Scope)]
     kinds: list[Operation] = []
     memory = (OperationKind.READ, OperationKind.WRITE, OperationKind.ATOMIC, OperationKind.REDUCTION)
-    for (thread, where, at), kind in product(threads, OperationKind):
+    for (thread, where, at), kind in product(threads, _AROUND):
 
         def add(order: Order | None, scope: Scope | None = None, **more: Any) -> None:
             kinds.append(Operation(kind, thread, where, at, "", order, scope, depends_on=_ANY, **more))  # noqa: B023
