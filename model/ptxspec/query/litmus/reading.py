@@ -137,9 +137,9 @@ def read(text: str, path: str = "<litmus>") -> LitmusTest:
     columns = _columns(source, len(places))
     undeclared = _undeclared(columns, variables, types)
     quantifier, condition = _conditions(source, variables, len(places))
-    for value in values_in(condition):
-        if in_several and types.get(value[1], "")[0] == "shared":  # type: ignore[index]
-            raise source.error(f"{value[1]} in .shared is another variable in each CTA: a thread has to load it")  # type: ignore[index]
+    for name in (value[1] for value in values_in(condition) if value[0] == "memory"):  # type: ignore[index]
+        if in_several and types[name][0] == "shared":
+            raise source.error(f"{name} in .shared is another variable in each CTA: a thread has to load it")
     for thread, _ in registers:
         if thread >= len(places):
             raise source.error(f"P{thread} has an initial register, and there is no such thread")
