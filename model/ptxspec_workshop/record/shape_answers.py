@@ -30,6 +30,7 @@ REFUSALS = {
     "not PTX": "with an instruction that only a litmus test has",
     "waits for ever": "in which a thread waits at a barrier to which not all threads of its CTA come",
     "stated later": "that were stated after a GPU was asked",
+    "shared memory": "that have variables or mbarriers in shared memory, of which an instance has none",
 }
 #: shapes that were stated after a GPU was asked about the others
 LATER = frozenset({"atomic_ref MP", "atomic_ref SB", "atomic_ref IRIW"})
@@ -73,7 +74,11 @@ def asked_cases() -> list[ShapeCase]:
 
 def refusal_of(case: ShapeCase) -> str:
     """Why a case is not put to a GPU, one of REFUSALS; empty if it is."""
-    return "stated later" if case.shape.name in LATER else kernel_of(case.text).refusal
+    if case.shape.name in LATER:
+        return "stated later"
+    if any(space == "shared" for space, _ in read(case.text).types.values()):
+        return "shared memory"
+    return kernel_of(case.text).refusal
 
 
 def digest_of_cases(cases: Sequence[ShapeCase]) -> str:
