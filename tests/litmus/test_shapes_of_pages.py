@@ -171,10 +171,15 @@ EDITIONS = [
     (alone("st.mmio.sys x, 1"), "8.2"),
     (alone("fence.acquire.gpu"), "8.6"),
     (alone("fence.release.cta"), "8.6"),
+    (alone("cp.async.ca.shared.global [y], [x], 4", memory="x = 0; .shared .b32 y;"), "7.0"),
+    (alone("mbarrier.arrive.shared.b64 _, [bar]", memory="x = 0; .shared mbarrier bar = 1;"), "7.0"),
+    (alone("cp.async.bulk.global.shared::cta.bulk_group [x], [y], 16", memory=".b128 x; .shared .b128 y;"), "8.0"),
+    (alone("fence.proxy.async"), "8.0"),
+    (alone("mbarrier.arrive.release.cluster.shared.b64 _, [bar]", memory="x = 0; .shared mbarrier bar = 1;"), "8.0"),
     (alone("st.release.gpu x, 1"), "6.0"),
     (alone("ld.acquire.gpu r0, x"), "6.0"),
 ]
-ALL = ["6.0", "6.5", "7.4", "7.5", "7.7", "7.8", "8.1", "8.2", "8.5", "8.6", "9.0", "9.1", "9.4"]
+ALL = ["6.0", "6.5", "6.9", "7.0", "7.4", "7.5", "7.7", "7.8", "8.1", "8.2", "8.5", "8.6", "9.0", "9.1", "9.4"]
 
 
 def is_refused(text: str, model: str) -> bool:
@@ -190,7 +195,7 @@ def refusals_differ(text: str, first: str) -> bool:
     try:
         return any(
             is_refused(text, model) != (float(model) < float(first))
-            for model in ("6.0", "7.4", "7.7", "8.1", "8.5", "9.1")
+            for model in ("6.0", "6.9", "7.0", "7.4", "7.7", "7.8", "8.0", "8.1", "8.5", "9.1")
         )
     except (AttributeError, ValueError, TypeError):
         return True

@@ -210,8 +210,8 @@ class Combination:
         """Those of one object."""
         (number,) = (k for k, piece in enumerate(self.pieces) if piece.bytes.object == name)
         first = next(i for i in bits(self.pieces[number].written_by) if self.operations[i].thread is None)
-        is_first, of = contracts.asynchronous_operations.steps_before, self.operations
-        before = {i: frozenset(k for k in members if is_first(of[k], of[i])) for i in members}
+        precedes, of = contracts.operations.precedes, self.operations  # what contradicts that breaks an axiom
+        before = {i: frozenset(k for k in members if precedes(of[k], of[i])) for i in members}
         made: list[ObjectOrder] = []
         for order in _linear(frozenset(members), before, lambda line: self._taken(number, first, line) is not None):
             taken = self._taken(number, first, order)
