@@ -71,6 +71,7 @@ SAME = {
     "acquire_pattern: without is_strong(first)": "what observes is morally strong, or of one thread",
     "acquire_pattern: without is_fence(last) or overlap(first, last)": "the ends of the patterns are morally strong",
     "acquire_pattern: without overlap(first, last)": "the ends of the patterns are morally strong",
+    "leads_out: without is_about(fence, a)": "behind an asynchronous access is the fence of its end",
     "proxy_preserved: only base": "the axioms ask of one location",
     "proxy_preserved: only aliased | from_start": "the axioms ask of one location",
     "causality: without overlap(a, b)": "the axioms ask of one location",

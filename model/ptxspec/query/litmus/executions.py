@@ -276,7 +276,9 @@ class Enumeration:
                 continue
             for phases in combination.phases:
                 same = [x | y for x, y in zip(phases, order.phases, strict=True)]
-                first = Execution(combination.operations, combination.pieces, base, {"same phase": same}, read, order.before)
+                first = Execution(
+                    combination.operations, combination.pieces, base, {"same phase": same}, read, order.before
+                )
                 yield from self._chosen(0, first, program, combination, values, None, (broken, deep))
 
     def _breaks(self, step: int, execution: Execution, program: _LitmusProgram) -> str | None:

@@ -198,7 +198,7 @@ class LaunchWalk(ThreadWalk):
         starts = [begin + k for begin, size in ranges for k in range(0, size - effect.bytes + 1, effect.bytes)]
         if len(starts) > MOST_PLACES:
             raise Unsupported(
-                f"{self._text(op)}: its address depends on what is read, and may be one of {len(starts):,}: {MOST_PLACES:,} are "
+                f"{self.text(op)}: its address depends on what is read, and may be one of {len(starts):,}: {MOST_PLACES:,} are "
                 "the most"
             )
         return starts
@@ -209,7 +209,7 @@ class LaunchWalk(ThreadWalk):
         try:
             array, at = memory.access(space, address, effect.bytes, is_write, 0, self.index, effect.into)
         except Violation as broken:
-            raise Unsupported(f"{self._text(op)} breaks a rule: {broken}") from None
+            raise Unsupported(f"{self.text(op)} breaks a rule: {broken}") from None
         if self.objects.is_written(array):
             return self.objects.place(array, at, effect.bytes, self.cta, self.thread)
         return array[at : at + effect.bytes].tobytes()
@@ -236,10 +236,10 @@ class LaunchWalk(ThreadWalk):
             return
         mask = substitute(effect.mask, self.sources(op, self._way(path), 0))
         if mask.lo != mask.hi:
-            raise Unsupported(f"{self._text(op)}: its mask depends on what is read")
+            raise Unsupported(f"{self.text(op)}: its mask depends on what is read")
         warp, lane = divmod(self.index, contracts.warps.LANES)
         if not mask.lo >> lane & 1:
-            raise Unsupported(f"{self._text(op)}: the mask does not name the lane that executes it")
+            raise Unsupported(f"{self.text(op)}: the mask does not name the lane that executes it")
         self._path = path
         self.perform(OperationKind.BARRIER, op, barrier=f"warp {warp}, lanes {mask.lo:#x}")
         block = self.flow.blocks[path.block]

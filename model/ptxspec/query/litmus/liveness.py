@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from ptxspec import contracts
-from ptxspec.query.litmus.executions import Candidate, Enumeration, bits
-from ptxspec.query.litmus.programs import Combination
+from ptxspec.query.litmus.executions import Candidate, Enumeration
+from ptxspec.query.litmus.programs import Combination, bits
 from ptxspec.query.litmus.threads import ThreadPath, Variable
 from ptxspec.terms.vocabulary import FALSE
 
@@ -15,7 +15,9 @@ from ptxspec.terms.vocabulary import FALSE
 class SpinSearch:
     """The search for an execution in which each thread has ended or spins, and some thread spins."""
 
-    def __init__(self, enumeration: Enumeration, variables: dict[str, Variable], paths: Sequence[Sequence[ThreadPath]]):
+    def __init__(
+        self, enumeration: Enumeration, variables: Mapping[str, Variable], paths: Sequence[Sequence[ThreadPath]]
+    ):
         self.enumeration, self.variables = enumeration, variables
         self._sees = contracts.liveness.sees_at_last(enumeration.model)
         self._paths = [[*map(_as_followed, filter(_may_be_last, of_thread))] for of_thread in paths]

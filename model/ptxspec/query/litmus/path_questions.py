@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.query.litmus.drawing import COHERENCE, READS_FROM, drawn
-from ptxspec.query.litmus.executions import Candidate, Enumeration, bits
-from ptxspec.query.litmus.programs import Combination, value_of
+from ptxspec.query.litmus.executions import Candidate, Enumeration
+from ptxspec.query.litmus.programs import Combination, bits, value_of
 from ptxspec.query.litmus.reasons import names_of
 from ptxspec.query.litmus.threads import ThreadPath, Variable
 from ptxspec.query.outcomes import Unsupported

@@ -357,7 +357,8 @@ class Combination:
 def _joined(order: ObjectOrder, more: ObjectOrder) -> ObjectOrder:
     """The orders of the steps on several objects, and on one more."""
     before, phases = (
-        [x | y for x, y in zip(a, b, strict=True)] for a, b in ((order.before, more.before), (order.phases, more.phases))
+        [x | y for x, y in zip(a, b, strict=True)]
+        for a, b in ((order.before, more.before), (order.phases, more.phases))
     )
     return ObjectOrder({**order.sources, **more.sources}, before, phases, order.broken or more.broken)
 

@@ -70,7 +70,8 @@ class Cell(NamedTuple):
 
 
 class LitmusTest(NamedTuple):
-    """A litmus test as it is written. `ranks` are those of the threads' CTAs in their clusters. `quantifier` is "exists", "~exists" or "forall"."""
+    """A litmus test as it is written. `ranks` are those of the threads' CTAs in their clusters. `quantifier` is "exists",
+    "~exists" or "forall"."""
 
     name: str
     path: str

@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ptxspec.query.litmus.compiled import closed
-from ptxspec.query.litmus.executions import Execution, bits
+from ptxspec.query.litmus.executions import Execution
+from ptxspec.query.litmus.programs import bits
 from ptxspec.terms.relations import Claim, Relation
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, assert_never
 
+from ptxspec import contracts
 from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.parser import statement
-from ptxspec import contracts
 from ptxspec.machine.flow import FlowGraph, ending
 from ptxspec.query.execution import KernelExecution
 from ptxspec.query.outcomes import Unsupported
@@ -24,7 +24,7 @@ from ptxspec.terms.in_registers import Carried, InRegisters
 from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace, kind_of_access
 from ptxspec.terms.orders import Order, Proxy
 from ptxspec.terms.registries import OBJECT_BITS, RULES, CompletionMechanism, ObjectCompletion
-from ptxspec.terms.steps import State, taken
+from ptxspec.terms.steps import State, Step, taken
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
 #: paths of a thread at most, and operations on one
@@ -49,8 +49,8 @@ class Variable(NamedTuple):
 
 class ThreadOperation(NamedTuple):
     """An operation of a path, with the name of the variable that stands for what it reads, and the term that it writes. `threads`
-    is how many take part in a barrier, None for all of the CTA. Of a step on an object, `until` is what it waits for, if it does, and
-    `rules` are what must hold, each with the name of its rule."""
+    is how many take part in a barrier, None for all of the CTA. Of a step on an object, `until` is what it waits for, if it does,
+    and `rules` are what must hold, each with the name of its rule."""
 
     operation: Operation
     reads: str = ""
@@ -224,7 +224,7 @@ class ThreadWalk(KernelExecution):
         address = substitute(effect.address, env)
         bytes, space = effect.bytes, op.space or effect.space
         if address.lo == address.hi:
-            yield self._bytes_at(address.lo, bytes, space, op), path
+            yield self.bytes_at(address.lo, bytes, space, op), path
             return
         for start, name in self._objects:
             if not self._is_within(start, self.variables[name].space, space):
@@ -241,7 +241,8 @@ class ThreadWalk(KernelExecution):
 
     # effects -------------------------------------------------------------------------------------------------------------
 
-    def _text(self, op: Op) -> str:
+    def text(self, op: Op) -> str:
+        """An instruction, to be shown."""
         return statement(self.source.text, op.position).rstrip(";").strip()
 
     def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
@@ -260,7 +261,7 @@ class ThreadWalk(KernelExecution):
             case effects.Advance():
                 self._advance(effect, op, env)
             case effects.Fence(restricted=str()) if not effect.proxies or effect.order is not None:
-                raise Unsupported(f"{self._text(op)}: a fence that is restricted to some accesses is not followed")
+                raise Unsupported(f"{self.text(op)}: a fence that is restricted to some accesses is not followed")
             case effects.Fence() if effect.proxies:
                 order, proxies, within = effect.order, self._proxies(op) or effect.proxies, effect.restricted or ""
                 self.perform(
@@ -288,13 +289,12 @@ class ThreadWalk(KernelExecution):
     # objects and asynchronous operations ----------------------------------------------------------------------------------
 
     def _step(self, effect: effects.Load | effects.Update, op: Op, env: dict[str, Any]) -> None:
-        """Note a step on an object, and the arrival that follows copies."""
+        """Note a step on an object."""
         place, path = self._place, self._path
         assert place is not None
         if effect.life is not effects.Life.LASTS:
-            raise Unsupported(f"{self._text(op)}: objects of a litmus test have begun, and do not end")
-        if not self.variables[place.object].is_object:
-            raise Unsupported(f"{self._text(op)}: {place.object} is no object of the test")
+            raise Unsupported(f"{self.text(op)}: objects of a litmus test have begun, and do not end")
+        self.check_object(place, op)
         name = f"{self.thread}.{path.position}.0"
         env["%loaded0"] = variable(name, effect.type.width)
         memo: dict[int, Any] = {}
@@ -302,7 +302,8 @@ class ThreadWalk(KernelExecution):
         def term(value: Any) -> Any:
             return self.executions.substitute(value, env, memo, TRUE)
 
-        kind, written, rules = OperationKind.READ, None, ()
+        kind, written = OperationKind.READ, None
+        rules: tuple[tuple[str, Bool], ...] = ()
         if isinstance(effect, effects.Update):
             kind, written = OperationKind.ATOMIC, low_bits(term(effect.values[0]), effect.type.width)
             rules = tuple(zip(effect.rules, map(term, effect.conditions), strict=True))
@@ -311,6 +312,11 @@ class ThreadWalk(KernelExecution):
             scope=effect.scope, on_object=True,
         )  # fmt: skip
 
+    def check_object(self, place: ByteRange, op: Op) -> None:
+        """Raise Unsupported if bytes are not those of an object."""
+        if not self.variables[place.object].is_object:
+            raise Unsupported(f"{self.text(op)}: {place.object} is no object of the test")
+
     def _told(self, path: _Partial, **more: Any) -> _Partial:
         """The path, with more said of its last operation, which is a step on an object."""
         *before, last = path.operations
@@ -318,14 +324,20 @@ class ThreadWalk(KernelExecution):
 
     def _follow(self, effect: effects.Follow, op: Op, env: dict[str, Any]) -> None:
         """Note the arrival at an object that comes after all operations of a mechanism so far."""
-        address = self.executions.substitute(effect.object, env, {}, TRUE)
-        if address.lo != address.hi:
-            raise Unsupported(f"{self._text(op)}: its object depends on what is read")
-        place = self._bytes_at(address.lo, OBJECT_BITS // 8, effect.among, op)
-        kind = OperationKind.COMPLETION
-        after = frozenset((k, kind) for k, (how, _) in enumerate(self._path.initiated, 1) if how is effect.after)
-        number = self._begun(effect.completion)
-        self._complete(effect.completion, op, place, constant(0), Stages(self, op, number, ()), after)
+        kind, begun = OperationKind.COMPLETION, self._path.initiated
+        after = frozenset((k, kind) for k, (how, _) in enumerate(begun, 1) if how is effect.after)
+        followed = InitiatedOperation(self, op, env, self._begun(effect.completion))
+        followed.completes_on(effect.completion, (effect.among, effect.object), constant(0), after)
+
+    def _initiate(self, effect: effects.Initiate, op: Op, env: dict[str, Any]) -> None:
+        """Note what an asynchronous operation does."""
+        plain = effect.change is None and effect.times is None
+        if not plain or isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters):
+            raise Unsupported(f"{self.text(op)}: such an asynchronous operation is not followed")
+        initiated = InitiatedOperation(self, op, env, len(self._path.initiated) + 1)
+        if effect.when is None or initiated.number_of(effect.when, "whether it begins"):
+            self._begun(effect.completion)
+            initiated.note(effect)
 
     def _begun(self, completion: CompletionMechanism | ObjectCompletion) -> int:
         """The number of an operation that the thread initiates now."""
@@ -336,107 +348,38 @@ class ThreadWalk(KernelExecution):
         return len(path.initiated) + 1
 
     def _record(self, completion: CompletionMechanism) -> State:
+        """The record that the thread has of a mechanism."""
         kind = completion.record
         return self._path.groups.get(completion.name, kind(*(0 for _ in kind.fields)))
 
-    def _initiate(self, effect: effects.Initiate, op: Op, env: dict[str, Any]) -> None:
-        """Note what an asynchronous operation does: it reads, writes, and is complete."""
-        memo: dict[int, Any] = {}
-
-        def known(value: Any, what: str) -> int:
-            term = self.executions.substitute(value, env, memo, TRUE)
-            try:
-                return int(evaluate(term, {}))
-            except KeyError:
-                raise Unsupported(f"{self._text(op)}: {what} depends on what is read") from None
-
-        plain = effect.change is None and effect.times is None
-        if not plain or isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters):
-            raise Unsupported(f"{self._text(op)}: such an asynchronous operation is not followed")
-        if effect.when is not None and not known(effect.when, "whether it begins"):
-            return
-        if effect.holds is not None and not known(effect.holds, "whether it may begin"):
-            raise Unsupported(f"{self._text(op)} breaks a rule: {RULES[effect.rule].sentence}")
-        size, read = known(effect.size, "its size"), known(effect.read, "how much it reads")
-        if known(effect.lead, "where it reads") or known(effect.reorder, "where it reads") or known(effect.fill, "what"):
-            raise Unsupported(f"{self._text(op)}: such an asynchronous operation is not followed")
-        number, depends = self._begun(effect.completion), _reads_of(env)
-        proxies = () if effect.proxy is Proxy.GENERIC else (effect.proxy, Proxy.GENERIC)
-        stages = Stages(self, op, number, proxies)
-        value: Int = constant(0)
-        if isinstance(effect.source, Carried):
-            for k, word in enumerate(effect.source.values):
-                carried = self.executions.substitute(word, env, memo, TRUE)
-                value = value | low_bits(carried, effect.source.type.width) << k * effect.source.type.width
-        elif read:
-            place = self._bytes_at(known(effect.source, "its source"), read, effect.of, op)
-            name = f"{self.thread}.{self._path.position}.of{number}"
-            stages.add(OperationKind.READ, place, name, depends=depends, order=effect.order, proxy=effect.proxy)
-            value, depends = variable(name, 8 * read), depends | {name}
-            if isinstance(effect.completion, CompletionMechanism) and effect.completion.has_read is not None:
-                stages.add(OperationKind.SOURCES_READ, proxies=proxies)
-        place = self._bytes_at(known(effect.to, "its target"), size, effect.space, op)
-        written, depends = low_bits(value, 8 * size), depends | frozenset(variables_in([value]))
-        stages.add(
-            OperationKind.WRITE, place, "", written, depends=depends, order=effect.order, scope=effect.scope,
-            proxy=effect.proxy,
-        )  # fmt: skip
-        stages.add(OperationKind.COMPLETION, proxies=proxies)
-        if isinstance(effect.completion, ObjectCompletion):
-            assert effect.object is not None
-            bar = self._bytes_at(known(effect.object, "its object"), OBJECT_BITS // 8, effect.among, op)
-            self._complete(effect.completion, op, bar, constant(size), stages, frozenset())
-
-    def _complete(
-        self,
-        completion: ObjectCompletion,
-        op: Op,
-        place: ByteRange,
-        size: Int,
-        stages: Stages,
-        awaits: frozenset[tuple[int, OperationKind]],
-    ) -> None:
-        """Note the step on an object by which an operation completes."""
-        if not self.variables[place.object].is_object:
-            raise Unsupported(f"{self._text(op)}: {place.object} is no object of the test")
-        name = f"{self.thread}.{self._path.position}.on{stages.number}"
-        before = completion.record.unpacked(variable(name, OBJECT_BITS))
-        rules, after = taken(completion.completes, before, size)
-        stages.add(
-            OperationKind.ATOMIC, place, name, low_bits(after.packed, OBJECT_BITS), rules=tuple(rules), on_object=True,
-            awaits=awaits, **contracts.asynchronous_operations.AT_THE_END,
-        )  # fmt: skip
-
     def _advance(self, effect: effects.Advance, op: Op, env: dict[str, Any]) -> None:
         """Change the record of a mechanism, and note what the thread knows to be over then."""
-        how, memo = effect.completion, dict[int, Any]()
-        operands = [self.executions.substitute(value, env, memo, TRUE) for value in effect.operands]
+        how = effect.completion
+        operands = [self.executions.substitute(value, env, {}, TRUE) for value in effect.operands]
         before = self._record(how)
         _, after = taken(effect.step, before, *operands)
         self._path = replace(self._path, groups={**self._path.groups, how.name: after})
-        awaits = set()
-        for number, (other, group) in enumerate(self._path.initiated, 1):
-            ends = [(how.is_complete, OperationKind.COMPLETION), (how.has_read, OperationKind.SOURCES_READ)]
-            for asks, kind in ends if other is how else ():
-                if asks is not None and all(
-                    bool(evaluate(asks(record, constant(group)), {})) is is_over
-                    for record, is_over in ((before, False), (after, True))
-                ):
-                    awaits.add((number, kind))
+        ends = ((how.is_complete, OperationKind.COMPLETION), (how.has_read, OperationKind.SOURCES_READ))
+        awaits = [
+            (number, kind)
+            for number, (other, group) in enumerate(self._path.initiated, 1)
+            for asks, kind in (ends if other is how else ())
+            if asks is not None and not _is_so(asks, before, group) and _is_so(asks, after, group)
+        ]
         if awaits:
             self.perform(OperationKind.GROUP_WAIT, op, awaits=frozenset(awaits))
 
-    def _bytes_at(self, address: int, bytes: int, space: str, op: Op) -> ByteRange:
+    def bytes_at(self, address: int, bytes: int, space: str, op: Op) -> ByteRange:
         """The bytes of a variable at an address of a state space."""
         for start, name in self._objects:
             if start <= address and address + bytes <= start + self.variables[name].size:
                 if self._is_within(start, self.variables[name].space, space):
                     return ByteRange(name, address - start, bytes)
-        raise Unsupported(f"{self._text(op)} accesses no variable of the test")
+        raise Unsupported(f"{self.text(op)} accesses no variable of the test")
 
     def _is_within(self, start: int, has: str, space: str) -> bool:
-        """Whether an access to a state space may reach a variable that begins at an address and is in a space: one of the thread's
-        own CTA, unless it is to the memory of all CTAs of the cluster."""
+        """Whether an access to a state space may reach a variable that begins at an address and is in a space: one of the
+        thread's own CTA, unless it is to the memory of all CTAs of the cluster."""
         windows = contracts.generic_addressing
         if space == "generic":
             return not windows.base(has)
@@ -489,13 +432,13 @@ class ThreadWalk(KernelExecution):
         rules: tuple[tuple[str, Bool], ...] = (),
         **fields: Any,
     ) -> None:
-        """Note an operation: the bytes of a variable that it accesses, the names of the variables on which it depends, what a step on
-        an object waits for and must keep, and fields of the operation."""
+        """Note an operation: the bytes of a variable that it accesses, the names of the variables on which it depends, what a
+        step on an object waits for and must keep, and fields of the operation."""
         path = self._path
         if accessed is not None:
             variable = self.variables[accessed.object]
             if variable.is_object and not fields.get("on_object"):
-                raise Unsupported(f"{self._text(op)} accesses the bytes of an object, which PTX leaves undefined")
+                raise Unsupported(f"{self.text(op)} accesses the bytes of an object, which PTX leaves undefined")
             fields["space"] = variable.space
             fields["address"] = accessed._replace(object=variable.address or variable.name)
             fields["location"] = accessed._replace(object=variable.location or variable.name)
@@ -504,7 +447,7 @@ class ThreadWalk(KernelExecution):
         depends = depends | path.decided_by
         fields["depends_on"] = tuple(before.operation for before in path.operations if before.reads in depends)
         position = fields.pop("stage", path.position)
-        operation = Operation(kind, self.thread, self.place, position, self._text(op), **fields)
+        operation = Operation(kind, self.thread, self.place, position, self.text(op), **fields)
         noted = ThreadOperation(operation, reads, writes, threads, until, rules)
         self._path = replace(path, operations=(*path.operations, noted))
         if len(self._path.operations) > MOST_OPERATIONS:
@@ -560,27 +503,115 @@ class ThreadWalk(KernelExecution):
                 number = substitute(effect.barrier, env)
                 threads = None if effect.threads is None else substitute(effect.threads, env)
                 if number.lo != number.hi or (threads is not None and threads.lo != threads.hi):
-                    raise Unsupported(f"{self._text(op)}: which barrier it is depends on what is read")
+                    raise Unsupported(f"{self.text(op)}: which barrier it is depends on what is read")
                 kind = kinds.BARRIER if isinstance(effect, effects.Wait) else kinds.ARRIVAL
                 count = None if threads is None else self.taking_part(threads.lo)
                 self.perform(kind, op, barrier=f"CTA {number.lo}", threads=count)
         return replace(path, operations=self._path.operations)
 
 
-class Stages:
-    """The operations of an asynchronous operation, which has this number in its thread, one after the other."""
+class InitiatedOperation:
+    """Notes what an asynchronous operation does, which has this number in its thread: one stage after the other, as the page of
+    the memory model has them."""
 
-    def __init__(self, walk: ThreadWalk, op: Op, number: int, proxies: tuple[Proxy, ...]):
-        """`proxies` are those between which there is a fence where it ends."""
-        self.walk, self.op, self.number, self.proxies, self.count = walk, op, number, proxies, 0
+    def __init__(self, walk: ThreadWalk, op: Op, env: dict[str, Any], number: int):
+        """`env` is what the operands of the instruction hold."""
+        self.walk, self.op, self.env, self.number = walk, op, env, number
+        self.memo: dict[int, Any] = {}
+        self.stages = 0
+        #: what it writes, and what that depends on
+        self.value: Int = constant(0)
+        self.depends = _reads_of(env)
 
-    def add(self, kind: OperationKind, *what: Any, **fields: Any) -> None:
-        """Note one of them."""
-        initiated = self.walk.position
-        self.walk.perform(
-            kind, self.op, *what, stage=self.count, asynchronous=self.number, initiated=initiated, **fields
-        )
-        self.count += 1
+    def term(self, value: Any) -> Any:
+        """A term of the instruction, of what is read."""
+        return self.walk.executions.substitute(value, self.env, self.memo, TRUE)
+
+    def number_of(self, value: Any, what: str) -> int:
+        """A term that does not depend on what is read. Raises Unsupported if it does."""
+        term = self.term(value)
+        if variables_in([term]):
+            raise Unsupported(f"{self.walk.text(self.op)}: {what} depends on what is read")
+        return int(evaluate(term, {}))
+
+    def note(self, effect: effects.Initiate) -> None:
+        """Note all that it does."""
+        if effect.holds is not None and not self.number_of(effect.holds, "whether it may begin"):
+            raise Unsupported(f"{self.walk.text(self.op)} breaks a rule: {RULES[effect.rule].sentence}")
+        if any(self.number_of(t, "where it reads") for t in (effect.lead, effect.reorder, effect.fill)):
+            raise Unsupported(f"{self.walk.text(self.op)}: such an asynchronous operation is not followed")
+        page = contracts.asynchronous_operations
+        notes = {OperationKind.READ: self._reads, OperationKind.WRITE: self._writes}
+        for kind in page.STAGES:
+            if kind in notes:
+                notes[kind](effect)
+            elif kind is OperationKind.COMPLETION or self._tells_of_reading(effect.completion):
+                self._add(kind, proxies=page.fenced(effect.proxy))
+        if isinstance(effect.completion, ObjectCompletion):
+            self.completes_on(effect.completion, (effect.among, effect.object), effect.size, frozenset())
+
+    def _tells_of_reading(self, completion: CompletionMechanism | ObjectCompletion) -> bool:
+        """Whether a thread may wait until it has read its source."""
+        return isinstance(completion, CompletionMechanism) and completion.has_read is not None
+
+    def _reads(self, effect: effects.Initiate) -> None:
+        """It reads its source, if that is in memory."""
+        size = self.number_of(effect.read, "how much it reads")
+        if isinstance(effect.source, Carried):
+            width = effect.source.type.width
+            for k, word in enumerate(effect.source.values):
+                self.value = self.value | low_bits(self.term(word), width) << k * width
+        elif size:
+            name = self._name("of")
+            place = self._place(effect.of, effect.source, size, "its source")
+            strength = {"order": effect.order, "scope": effect.scope, "proxy": effect.proxy}
+            self._add(OperationKind.READ, place, name, depends=self.depends, **strength)
+            self.value, self.depends = variable(name, 8 * size), self.depends | {name}
+
+    def _writes(self, effect: effects.Initiate) -> None:
+        """It writes its target: what it does not read becomes zero."""
+        size = self.number_of(effect.size, "its size")
+        place = self._place(effect.space, effect.to, size, "its target")
+        strength = {"order": effect.order, "scope": effect.scope, "proxy": effect.proxy}
+        written = low_bits(self.value, 8 * size)
+        self._add(OperationKind.WRITE, place, "", written, depends=self.depends, **strength)
+
+    def completes_on(
+        self,
+        completion: ObjectCompletion,
+        object: tuple[str, Any],
+        size: Int,
+        awaits: frozenset[tuple[int, OperationKind]],
+    ) -> None:
+        """Note the step on an object, at an address of a state space, by which so many bytes are complete, after the ends of
+        other operations."""
+        place = self._place(*object, OBJECT_BITS // 8, "its object")
+        self.walk.check_object(place, self.op)
+        name = self._name("on")
+        before = completion.record.unpacked(variable(name, OBJECT_BITS))
+        rules, after = taken(completion.completes, before, self.term(size))
+        self._add(
+            OperationKind.ATOMIC, place, name, low_bits(after.packed, OBJECT_BITS), rules=tuple(rules), on_object=True,
+            awaits=awaits, **contracts.asynchronous_operations.AT_THE_END,
+        )  # fmt: skip
+
+    def _name(self, what: str) -> str:
+        """The variable of what it reads."""
+        return f"{self.walk.thread}.{self.walk.position}.{what}{self.number}"
+
+    def _place(self, space: str, address: Any, size: int, what: str) -> ByteRange:
+        return self.walk.bytes_at(self.number_of(address, what), size, space, self.op)
+
+    def _add(self, kind: OperationKind, *what: Any, **fields: Any) -> None:
+        """Note one operation."""
+        fields |= {"stage": self.stages, "asynchronous": self.number, "initiated": self.walk.position}
+        self.walk.perform(kind, self.op, *what, **fields)
+        self.stages += 1
+
+
+def _is_so(asks: Step, record: State, group: int) -> bool:
+    """Whether a mechanism's record says something of the operations of a group."""
+    return bool(evaluate(asks(record, constant(group)), {}))
 
 
 def _reads_of(env: Mapping[str, Any], *without: str) -> frozenset[str]:

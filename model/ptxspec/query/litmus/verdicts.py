@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, get_args
 from ptxspec import contracts
 from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
 from ptxspec.machine.call_graph import linked
-from ptxspec.query.litmus.executions import Candidate, OutOfTime, bits
+from ptxspec.query.litmus.executions import Candidate, OutOfTime
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.liveness import SpinSearch
 from ptxspec.query.litmus.path_questions import LitmusWitness, PathQuestion, model_of, witness_as_dict
-from ptxspec.query.litmus.programs import Combination, value_of
+from ptxspec.query.litmus.programs import Combination, bits, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
 from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk, Variable

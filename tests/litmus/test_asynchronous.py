@@ -1,0 +1,139 @@
+"""Litmus tests with asynchronous operations and mbarriers: what is refused by name, and what random ones may do, by enumeration
+and by a solver."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+import ptxspec
+from ptxspec.query.outcomes import Unsupported
+
+MEMORY = ".b128 x = 1; .b128 w; .shared .b128 y; .shared .b32 z; .shared mbarrier bar = 1;"
+
+
+def with_rows(*rows: str, memory: str = MEMORY, place: str = "cta 0,gpu 0") -> str:
+    return "\n".join(
+        ["PTX t", f"{{ {memory} }}", f"P0@{place} ;", *(f"{row} ;" for row in rows), "exists (P0:r0 == 1)"]
+    )
+
+
+COPY = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [y], [x], 16, [bar]"
+TO_GLOBAL = "cp.async.bulk.global.shared::cta.bulk_group [x], [y], {}"
+REFUSED = {
+    "an object begins": (["mbarrier.init.shared.b64 [bar], 1"], "have begun, and do not end"),
+    "an object ends": (["mbarrier.inval.shared.b64 [bar]"], "have begun, and do not end"),
+    "a plain load of an object": (["ld.weak r0, bar"], "accesses the bytes of an object"),
+    "a copy over an object": (["cp.async.ca.shared.global [bar], [x], 8"], "accesses the bytes of an object"),
+    "a step on no object": (["mbarrier.arrive.shared.b64 _, [y]"], "y is no object"),
+    "a copy that completes on no object": ([COPY.replace("[bar]", "[z]")], "accesses no variable|z is no object"),
+    "a reduction": (["cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [x], [y], 16"], "not followed"),
+    "an odd size": ([TO_GLOBAL.format(24)], "a multiple of 16"),
+    "a size beyond the variable": ([TO_GLOBAL.format(32)], "accesses no variable"),
+    "a size that is read": (["ld.weak.global.u32 r1, [w]", TO_GLOBAL.format("r1")], "depends on what is read"),
+    "a number of bytes that is read": (
+        ["ld.weak.global.u32 r1, [w]", "cp.async.ca.shared.global [z], [x], 4, r1"], "depends on what is read",
+    ),
+    "an arrival count that is read": (
+        ["ld.weak.global.u32 r1, [w]", "mbarrier.arrive.shared.b64 _, [bar], r1"], "depends on what is read",
+    ),
+    "a restricted fence": (["fence.mbarrier_init.release.cluster"], "restricted"),
+    "a restricted proxy fence": (
+        ["fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster"], "restricted",
+    ),
+    "shared memory of another CTA": (
+        ["mapa.shared::cluster.u32 a, y, 1", "st.weak.shared::cluster.u32 [a], 1"], "accesses no variable",
+    ),
+    "a generic address": (["mbarrier.arrive.b64 _, [bar]"], "accesses no variable|name its state space"),
+    "a store without a cluster": (
+        ["st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [z], 1, [bar]"], "in a cluster of several CTAs",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_followed_is_said(what: str) -> None:
+    rows, words = REFUSED[what]
+    with pytest.raises((Unsupported, ValueError), match=words):
+        ptxspec.litmus(with_rows(*rows))
+
+
+def test_a_launch_with_a_copy_is_refused() -> None:
+    text = """.version 8.0 .target sm_90 .address_size 64
+    .global .b32 x; .shared .b32 y;
+    .visible .entry k() { cp.async.ca.shared.global [y], [x], 4; cp.async.wait_all; ret; }"""
+    with pytest.raises(Unsupported, match=r"cp\.async"):
+        ptxspec.outcomes(ptxspec.load(text), "k")
+
+
+@pytest.mark.parametrize("bytes", [4, 8, 16])
+def test_a_copy_fills_with_zeros(bytes: int) -> None:
+    """Of sixteen bytes some are read: the others become zeros, as in a launch."""
+    text = with_rows(
+        f"cp.async.ca.shared.global [y], [x], 16, {bytes}", "cp.async.wait_all", "ld.weak.shared.u64 r2, [y + 8]",
+        "setp.eq.u64 p, r2, 5", "selp.u32 r0, 1, 0, p", memory=f".b128 x = {5 << 64 | 1}; .shared .b128 y = {7 << 64};",
+    )  # fmt: skip
+    assert ptxspec.litmus(text).status == ("allowed" if bytes == 16 else "forbidden")
+
+
+# random programs ----------------------------------------------------------------------------------------------------------
+
+
+def random_text(seed: int) -> str:
+    """Two or three threads with a few stores, copies, arrivals and waits each."""
+    source = random.Random(f"asynchronous {seed}")
+    threads = source.choice([2, 2, 3])
+    columns = [[_instruction(source, k) for k in range(source.randrange(2, 5))] for _ in range(threads)]
+    heads = " | ".join(f"P{k}@cta {source.choice([0, 0, 1])},cluster 0,gpu 0" for k in range(threads))
+    rows = [" | ".join(c[i] if i < len(c) else "" for c in columns) for i in range(max(map(len, columns)))]
+    loaded = [(k, i) for k, column in enumerate(columns) for i, row in enumerate(column) if "ld.weak" in row] or [
+        (0, 0)
+    ]
+    some = source.sample(loaded, min(2, len(loaded)))
+    asked = " /\\ ".join(f"P{k}:r{i} == {source.choice([0, 1])}" for k, i in some)
+    memory = f"x = 0; v = 0; .shared .b32 y; .shared mbarrier bar = {source.choice([1, 1, 2])};"
+    return "\n".join(["PTX t", f"{{ {memory} }}", f"{heads} ;", *(f"{row} ;" for row in rows), f"exists ({asked})"])
+
+
+def _instruction(source: random.Random, k: int) -> str:
+    order = source.choice(["", "", ".release.cluster", ".relaxed.cta"])
+    wait = source.choice(["", "", ".acquire.cluster", ".relaxed.cta"])
+    return source.choice(
+        [
+            f"st.weak {source.choice('xv')}, 1",
+            "st.weak y, 1",
+            f"ld.weak r{k}, {source.choice('xvy')}",
+            f"cp.async.ca.shared.global [y], [{source.choice('xv')}], 4",
+            source.choice(["cp.async.wait_all", "cp.async.commit_group", "cp.async.wait_group 0"]),
+            "cp.async.mbarrier.arrive.noinc.shared.b64 [bar]",
+            f"mbarrier.arrive{order}.shared.b64 _, [bar]",
+            f"mbarrier.test_wait.parity{wait}.shared.b64 p, [bar], {source.choice([0, 0, 1])}",
+            f"@p ld.weak r{k}, {source.choice('xvy')}",
+            f"fence.acq_rel.{source.choice(['cta', 'cluster'])}",
+        ]
+    )
+
+
+def compare(seed: int) -> str:
+    text = random_text(seed)
+    enumerated, solved = (ptxspec.litmus(text, by=by) for by in ("enumeration", "solver"))  # type: ignore[arg-type]
+    assert enumerated.status == solved.status, f"{seed}\n{text}\n{enumerated}\n{solved}"
+    assert (enumerated.witness is None) == (solved.witness is None), f"{seed}\n{text}"
+    return enumerated.status
+
+
+def worth(counts: Counter[str]) -> None:
+    total = counts.total()
+    assert counts["allowed"] > total / 10 and counts["forbidden"] > total / 10, counts
+
+
+def test_random_programs() -> None:
+    worth(Counter(map(compare, range(60))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 1100, 250))
+def test_many_random_programs(first: int) -> None:
+    worth(Counter(map(compare, range(first, first + 250))))
