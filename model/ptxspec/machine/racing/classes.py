@@ -71,7 +71,7 @@ class OperationClasses:
             for lists, none in ((self.reads, NO_CLASS), (self.writes, NO_CLASS), (self.fences, NO_CLASS)):
                 lists += [none] * count
             self.roles += [shadow.NOTHING] * count
-            end = contracts.asynchronous_operations.AT_THE_END
+            end = contracts.objects.AT_THE_END
             made = OperationClass(
                 OperationKind.ATOMIC, end["order"], end["scope"], Proxy.GENERIC, OBJECT_BITS // 8, on_object=True
             )

@@ -223,7 +223,7 @@ class Combination:
 
     def _taken(self, number: int, first: int, line: tuple[int, ...]) -> ObjectOrder | None:
         """What becomes of an object when steps are taken in this order; None if some path is not taken then."""
-        page, writes = contracts.asynchronous_operations, contracts.operations.writes
+        page, writes = contracts.objects, contracts.operations.writes
         word, source, values, phase, broken = self._initial[first], first, {}, 0, ""
         order = ObjectOrder({}, [0] * len(self.operations), [0] * len(self.operations))
         phase_of: dict[int, int] = {}

@@ -199,7 +199,7 @@ def _object(
     source: _Text, begun: re.Match[str], variables: dict[str, Variable], types: dict[str, tuple[str, str]]
 ) -> None:
     """An object that has begun."""
-    kinds = contracts.asynchronous_operations.OBJECTS
+    kinds = contracts.objects.OBJECTS
     if begun["kind"] not in kinds:
         raise source.error(f"{printable(begun['kind'])} is no object: {', '.join(kinds)}")
     step = kinds[begun["kind"]]

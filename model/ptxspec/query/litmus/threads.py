@@ -592,7 +592,7 @@ class InitiatedOperation:
         rules, after = taken(completion.completes, before, self.term(size))
         self._add(
             OperationKind.ATOMIC, place, name, low_bits(after.packed, OBJECT_BITS), rules=tuple(rules), on_object=True,
-            awaits=awaits, **contracts.asynchronous_operations.AT_THE_END,
+            awaits=awaits, **contracts.objects.AT_THE_END,
         )  # fmt: skip
 
     def _name(self, what: str) -> str:
