@@ -163,7 +163,7 @@ def impossible(
     return question.impossible(set(outcomes))
 
 
-class Layout:
+class LitmusLayout:
     """Where the variables of a test lie. If its threads are in several CTAs, each CTA has another one for each in shared memory.
     `variables` are all."""
 
@@ -207,7 +207,7 @@ class LitmusQuestion(PathQuestion):
     def __init__(self, test: LitmusTest, model: MemoryModel, name: str, loops: int):
         super().__init__(model, name)
         self.test, self.loops = test, loops
-        layout = Layout(test)
+        layout = LitmusLayout(test)
         self.variables = layout.variables
         self.asked = values_in(test.condition)
         self.of_memory = any(value[0] == "memory" for value in self.asked)  # type: ignore[index]
