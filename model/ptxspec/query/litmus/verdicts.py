@@ -188,7 +188,7 @@ class LitmusLayout:
         """The addresses that names stand for in a thread, all variables that it may reach by their addresses, and the special
         registers that say where it runs."""
         places, ranks, windows = self.test.places, self.test.ranks, contracts.generic_addressing
-        own, reached = dict(self._global), {address: name for name, address in self._global.items()}
+        named, reached = dict(self._global), {address: name for name, address in self._global.items()}
         here = places[thread].cluster
         for k, name in enumerate(self.shared):
             for place, rank in zip(places, ranks, strict=True):
@@ -196,9 +196,9 @@ class LitmusLayout:
                 if place.cluster == here:
                     reached[address] = self._of(place.cta, name)
                 if place.cta == places[thread].cta:
-                    own[name] = address
+                    named[name] = address
         count = len({place.cta for place in places if place.cluster == here})
-        return own, reached, {"%cluster_ctarank": ranks[thread], "%cluster_nctarank": count}
+        return named, reached, {"%cluster_ctarank": ranks[thread], "%cluster_nctarank": count}
 
 
 class LitmusQuestion(PathQuestion):
@@ -218,8 +218,8 @@ class LitmusQuestion(PathQuestion):
         for thread, place in enumerate(test.places):
             kernel = linked(module, f"P{thread}")
             registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
-            own, reached, specials = layout.seen_by(thread)
-            walk = ThreadWalk(module, kernel, (thread, place), self.variables, own, loops, reached, specials)
+            addresses, reached, specials = layout.seen_by(thread)
+            walk = ThreadWalk(module, kernel, (thread, place), self.variables, addresses, loops, reached, specials)
             self.paths.append(walk.paths(registers))
         if not all(path.ended for paths in self.paths for path in paths):
             self.notes[f"loops are taken at most {loops} times"] = None
