@@ -8,6 +8,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
+from ptxspec.machine.kernel_tables import threads_meet
 from ptxspec.machine.memory import parts_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
@@ -58,6 +59,8 @@ class Layout:
         self.has_one_dimension = not any(n.startswith("%tid") and n.endswith((".y", ".z")) for n in self.special_types)
         #: whether one of them says which launch it is
         self.tells_of_launch = any(LAUNCH in variables_of(meaning(n, program.clustered)) for n in self.special_offsets)
+        #: whether threads wait for others: the driver has to know then which have ended
+        self.meets = threads_meet(program)
         #: values that a thread gives its warp beside the first, at most
         self.more_words = more_words(program)
         self.live = program.flow.live_in
