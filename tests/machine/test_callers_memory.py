@@ -273,6 +273,33 @@ def test_stores_all_over_are_undone(engine: str, apart: int, workers: int) -> No
     assert registered.tobytes() == before[2].tobytes()
 
 
+@pytest.mark.parametrize("schedule", ["round-robin", "warps"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_late_fault_of_a_launch_that_is_made_again_restores_every_byte(schedule: str, workers: int) -> None:
+    """Of an array of the host in place and of a piece, after launches that went well: those leave what they stored."""
+    ctas, threads = 400, 96
+    count = ctas * threads
+    source = kernel(
+        """
+        ld.param.u64 %rd2, [more]; mul.wide.u32 %rd3, %r0, 4; add.u64 %rd4, %rd0, %rd3; add.u64 %rd5, %rd2, %rd3;
+        ld.global.u32 %r5, [%rd4]; add.u32 %r5, %r5, 3; st.global.u32 [%rd4], %r5; st.global.u32 [%rd5], %r5;
+        ld.param.u32 %r6, [last]; setp.eq.u32 %p0, %r0, %r6; mov.u64 %rd6, 8; @%p0 st.global.u32 [%rd6], 1;
+        """,
+        ".param .u64 out, .param .u64 more, .param .u32 last",
+    )
+    memory, numbers = ptxspec.Memory(), np.arange(count, dtype=np.uint32)
+    piece = memory.put(np.full(count + 3, 7, np.uint32))
+    prepared = ptxspec.load(source).prepared("k", ctas, threads, workers=workers, schedule=schedule)
+    for times in range(1, 4):
+        prepared.launch([numbers, piece, 1 << 31])
+        stored = np.arange(count, dtype=np.uint32) + np.uint32(3 * times)
+        for last in (count - 1, count - threads * 150):
+            with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+                prepared.launch([numbers, piece, last])
+            assert np.array_equal(numbers, stored)
+            assert np.array_equal(memory.view(piece, np.uint32), np.append(stored, [7, 7, 7]))
+
+
 def test_what_is_not_stored_to_is_not_copied(engine: str) -> None:
     """A launch that stores one number takes no longer with much memory than with little."""
     source = kernel("st.global.u32 [%rd1], 9;")

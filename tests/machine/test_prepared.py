@@ -320,3 +320,13 @@ def test_numbers_fill_parameters_as_before_or_are_refused() -> None:
     ):
         with pytest.raises(TypeError, match="argument 1"):
             prepared.launch([at, wrong])
+
+
+@pytest.mark.parametrize("text, meets", [("", False), ("bar.sync 0;", True)])
+def test_only_threads_that_meet_have_what_they_need_for_that(text: str, meets: bool) -> None:
+    prepared = ptxspec.load(kernel(f"st.global.u32 [%rd1], %r1; {text}")).prepared("k", 2, 64)
+    out = np.zeros(128, np.uint32)
+    prepared.launch([out])
+    arrays = prepared._plan._runs[0].arrays
+    assert bool(len(arrays["barriers"])) == bool(len(arrays["wait_state"])) == meets
+    assert len(arrays["lists"]) and len(arrays["counts"])

@@ -28,14 +28,16 @@ def spread(source: str, count: int, grid: int = 64, block: int = 256, **how: obj
 
 @pytest.fixture
 def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many works each launch consisted of."""
+    """How many workers each launch had."""
     seen: list[int] = []
+    run_grid = launch_plan.LaunchPlan._run_grid
 
-    def together(works: list, stop: object) -> int:
-        seen.append(len(works))
-        return workers.together(works, stop)
+    def counted(plan: launch_plan.LaunchPlan, *given: object) -> int:
+        steps = run_grid(plan, *given)
+        seen.append(len(plan._memories))
+        return steps
 
-    monkeypatch.setattr(launch_plan, "together", together)
+    monkeypatch.setattr(launch_plan.LaunchPlan, "_run_grid", counted)
     return seen
 
 

@@ -79,9 +79,9 @@ def new_record() -> np.ndarray:
 
 def complain(record: np.ndarray, described: Sequence[str] = ()) -> None:
     """Raise EngineFault if something was noted. `described` says what each instruction is."""
-    which, index, size, length, at = record[:PAD].tolist()
-    if not which:
+    if not record[WHICH]:
         return
+    which, index, size, length, at = record[:PAD].tolist()
     where = f", at instruction {at} ({described[at]})" if 0 <= at < len(described) else ""
     what = names()[which - 1]
     if what in CONTROL:

@@ -106,14 +106,29 @@ def role_of(effect: Effect | None) -> Role:
             assert_never(effect)
 
 
+def roles_of(program: KernelProgram) -> list[Role]:
+    """What threads wait for at each instruction of a kernel; at some calls it is the system's answer."""
+    roles = []
+    for op in program.kernel.code:
+        asks = system_function(program.kernel, op) is not None
+        role = role_of(op.plan.meaning.effect)
+        roles.append(role._replace(waits_for=codes.HOST) if asks else role)
+    return roles
+
+
+def threads_meet(program: KernelProgram) -> bool:
+    """Whether threads of a kernel wait for others, or for the host."""
+    return any(role.waits_for != codes.NOT_WAITING for role in roles_of(program))
+
+
 def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
     """The numbers and tables of a kernel under the engine of this name."""
     code, blocks = program.kernel.code, program.flow.blocks
-    roles, prices = [role_of(op.plan.meaning.effect) for op in code], contracts.limits.WORK[engine]
+    roles, prices = roles_of(program), contracts.limits.WORK[engine]
     price_of = [prices.waiting + prices.image * (role.waits_for == codes.HOST) for role in roles]
     for i, op in enumerate(code):
         if system_function(program.kernel, op) is not None:
-            roles[i], price_of[i] = roles[i]._replace(waits_for=codes.HOST), prices.waiting + prices.system
+            price_of[i] = prices.waiting + prices.system
     landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles[b.finishes].waits_for == codes.WARP]
     resumes, beyond = [0] * len(code), [0] * len(code)
     for block in blocks:
@@ -124,7 +139,7 @@ def kernel_tables(program: KernelProgram, engine: str) -> KernelTables:
     arrivals = [_arrival(program, op) for op in code]
     rows, schedule, scopes = inventory.rows(), contracts.schedule, {role.waits_for for role in roles}
     numbers = {
-        "blocks": len(blocks), "landings": len(landings), "meets": int(bool(scopes - {codes.NOT_WAITING})),
+        "blocks": len(blocks), "landings": len(landings), "meets": int(threads_meet(program)),
         "in_clusters": int(codes.CLUSTER_BARRIER in scopes), "waits_for_objects": int(codes.OBJECT in scopes),
         "turn_length": schedule.TURN, "round_length": schedule.ROUND, "barrier_words": rows["barriers"],
         "part_words": rows["parts"], "patience_words": rows["patience"], "vigil_words": rows["vigils"],

@@ -107,7 +107,11 @@ class LaunchPlan:
         self._extents = extents._replace(shared=self.program.shared_size(extents.dynamic_shared))
         contracts.limits.check_shared(extents.dynamic_shared, self._extents.shared)
         self._parameters = Parameters(kernel)
-        self._slots, self._batch_bytes = limits.slots(self.program, self._extents)
+        self._slots, batch_bytes = limits.slots(self.program, self._extents)
+        self._ctas = extents.ctas
+        self._all_ctas = (range(self._ctas),)
+        most = min(settings.workers, -(-self._ctas // self._slots)) if self.program.spreads else 1
+        self._workers = limits.workers(most, batch_bytes)
         places = (*launches.checked.places.values(), *kernel.parameters)
         self._names_images = any(place.opaque for place in places)
         self._no_images = ImageUnit({}, {}, settings.profile, settings.engine == "native")
@@ -266,7 +270,7 @@ class LaunchPlan:
     def _run(self, host: Host, number: int) -> int:
         """Run the threads; how many steps that took."""
         try:
-            return self._share(host, number, self._stale(host)) if self.program.flow.blocks else 0
+            return self._run_grid(host, number, self._stale(host)) if self.program.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         except LaunchError as error:
@@ -291,31 +295,38 @@ class LaunchPlan:
         classes = self._cells().classes(self.program.kernel, extents.threads)
         return StaleReads(classes, extents, host.memory, schedule.seed)
 
-    def _share(self, host: Host, number: int, stale: StaleReads | None) -> int:
-        """Let workers run the grid; how many steps that took."""
-        extents, limits, slots = self._extents, self.limits, self._slots
-        limits.ctas = ctas = extents.ctas
-        most = self._settings.workers if self.program.spreads else 1
-        workers = limits.workers(min(most, -(-ctas // slots)), self._batch_bytes) if most > 1 else 1
+    def _run_grid(self, host: Host, number: int, stale: StaleReads | None) -> int:
+        """Run the grid; how many steps that took."""
+        limits, workers = self.limits, self._workers
+        limits.ctas = self._ctas
         engine = self._launches.engine(self._settings)
         if stale is not None:
             assert isinstance(engine, ExactEngine)
             engine.stale = stale
         prepared = engine.prepared(self.program, workers > 1, limits.check)
+        running = self._running(host, number, prepared, 0)
+        if workers == 1:
+            steps = host.run(running, 0, self._all_ctas)
+            if stale is not None:
+                stale.settle()
+        else:
+            steps = self._share(host, number, prepared, running)
+        limits.note_end()
+        return steps
+
+    def _share(self, host: Host, number: int, prepared: PreparedProgram, running: EngineRun) -> int:
+        """Let several workers run the grid, of which the first has its run; how many steps that took."""
+        workers = self._workers
         while len(self._memories) < workers:
             self._memories.append(host.memory.beside())
-        share = CtaShare(ctas, slots, workers)
-        works = [partial(host.run, self._running(host, number, prepared, 0), 0, share.parts())]
+        share = CtaShare(self._ctas, self._slots, workers)
+        works = [partial(host.run, running, 0, share.parts())]
         for worker in range(1, workers):
             of_worker = host._replace(memory=self._memories[worker])
             of_worker.memory.begin_beside(host.memory)
             running = self._running(of_worker, number, prepared, worker)
             works.append(partial(of_worker.run, running, worker, share.parts()))
-        steps = together(works, limits.stop)
-        if stale is not None:
-            stale.settle()
-        limits.note_end()
-        return steps
+        return together(works, self.limits.stop)
 
     def _running(self, host: Host, number: int, prepared: PreparedProgram, worker: int) -> EngineRun:
         """A worker's run of the launch of this number: that of the last execution, if it can be had again."""

@@ -94,6 +94,8 @@ class Parameters:
         self._kernel, self._size = kernel, kernel.sizes[contracts.state_spaces.OF_PARAMETERS]
         declared = zip(kernel.parameters, kernel.parameter_types, strict=True)
         self._places = [FilledParameter.of(i, place, types) for i, (place, types) in enumerate(declared)]
+        #: what is looked at of each in every launch
+        self._simple = [(p.where, p.place.size, p.scalars, p.limit) for p in self._places]
 
     def arguments(self, args: Sequence[Any], space: AddressSpace) -> Arguments:
         """What a launch gets. Raises TypeError or ValueError, which name the argument."""
@@ -101,44 +103,21 @@ class Parameters:
             names = ", ".join(p.name for p in self._kernel.parameters)
             raise TypeError(f"{self._kernel.name} takes {len(self._places)} arguments ({names}), not {len(args)}")
         block = bytearray(self._size)
-        passed: dict[int, PassedArray] = {}
-        spans: list[HostSpan] = []
-
-        def base_of(what: str, value: Any, array: np.ndarray) -> int:
-            """Where an array lies that is passed, itself or by a tensor map."""
-            if id(value) not in passed:
-                passed[id(value)] = _passed(what, array, spans, space)
-            return passed[id(value)].block.base
-
-        for (what, where, place, type, is_array, scalars, limit), value in zip(self._places, args, strict=True):
+        arrays: PassedArrays | None = None
+        for number, value in enumerate(args):
+            where, size, scalars, limit = self._simple[number]
             kind = value.__class__
             if kind in scalars:
                 block[where] = value.tobytes()
-                continue
-            if kind is Pointer and 0 <= value.address < limit:
-                block[where] = value.address.to_bytes(place.size, "little")
-                continue
-            if kind is int and -limit <= 2 * value and value < limit:
-                block[where] = (value & limit - 1).to_bytes(place.size, "little")
-                continue
-            if place.opaque:
-                continue
-            if isinstance(value, TensorMap):
-                _check_map(what, type, place.size, is_array)
-                held = array_of(value, what)
-                block[where] = value.encode(None if held is None else base_of(what, value.tensor, held))
-                continue
-            array = host_array(what, value)
-            if array is not None and array.ndim == 0:
-                value, array = array[()], None
-            if array is None:
-                block[where] = _scalar(what, value, type, place.size, is_array)
-            elif is_array and array.nbytes == place.size == contracts.tensor_maps.MAP_BYTES:
-                block[where] = host_bytes(array).tobytes()  # a tensor map of the driver's
-            else:
-                _check_pointer(what, type, is_array, type.width in (space.bits, 64))
-                block[where] = base_of(what, value, array).to_bytes(place.size, "little")
-        return Arguments(bytes(block), [*passed.values()])
+            elif kind is Pointer and 0 <= value.address < limit:
+                block[where] = value.address.to_bytes(size, "little")
+            elif kind is int and -limit <= 2 * value and value < limit:
+                block[where] = (value & limit - 1).to_bytes(size, "little")
+            elif not self._places[number].place.opaque:
+                if arrays is None:
+                    arrays = PassedArrays(space)
+                block[where] = _filling(self._places[number], value, arrays)
+        return Arguments(bytes(block), [] if arrays is None else [*arrays.passed.values()])
 
     def initialized(self, args: Sequence[Any]) -> bytes:
         """Which bits of the parameters the arguments of a launch initialize: all but those between parameters, and the padding of
@@ -150,6 +129,40 @@ class Parameters:
                 mask = _fields(value.dtype)
             block[where] = mask.tobytes()
         return bytes(block)
+
+
+class PassedArrays:
+    """The arrays of one launch's arguments, each once."""
+
+    def __init__(self, space: AddressSpace):
+        self.space = space
+        #: by the identity of the arguments
+        self.passed: dict[int, PassedArray] = {}
+        self._spans: list[HostSpan] = []
+
+    def base_of(self, what: str, value: Any, array: np.ndarray) -> int:
+        """Where an array lies that is passed, itself or by a tensor map."""
+        if id(value) not in self.passed:
+            self.passed[id(value)] = _passed(what, array, self._spans, self.space)
+        return self.passed[id(value)].block.base
+
+
+def _filling(parameter: FilledParameter, value: Any, arrays: PassedArrays) -> bytes:
+    """The bytes of a parameter that any kind of argument fills. Raises TypeError or ValueError, which name the argument."""
+    what, _, place, type, is_array, *_ = parameter
+    if isinstance(value, TensorMap):
+        _check_map(what, type, place.size, is_array)
+        held = array_of(value, what)
+        return value.encode(None if held is None else arrays.base_of(what, value.tensor, held))
+    array = host_array(what, value)
+    if array is not None and array.ndim == 0:
+        value, array = array[()], None
+    if array is None:
+        return _scalar(what, value, type, place.size, is_array)
+    if is_array and array.nbytes == place.size == contracts.tensor_maps.MAP_BYTES:
+        return host_bytes(array).tobytes()  # a tensor map of the driver's
+    _check_pointer(what, type, is_array, type.width in (arrays.space.bits, 64))
+    return arrays.base_of(what, value, array).to_bytes(place.size, "little")
 
 
 def _fields(dtype: np.dtype) -> np.ndarray:

@@ -72,6 +72,7 @@ class Memory:
         self._unwritten: dict[int, np.ndarray | None] = {}
         #: the pieces as launches need them, until there are others
         self._known: BlockTable | None = None
+        self._alone: tuple[list[BlockTable], list[deque[GlobalBlock]]] = [], []
 
     @locked
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
@@ -261,7 +262,13 @@ class Memory:
     def _table(self) -> BlockTable:
         if self._known is None:
             self._known = BlockTable(self._pieces)
+            self._alone = [self._known], [self._freed]
         return self._known
+
+    def _reachable(self) -> tuple[list[BlockTable], list[deque[GlobalBlock]]]:
+        """The blocks, and those that were freed, as a launch needs them that reaches no other memory."""
+        self._table()
+        return self._alone
 
     def _reached(self, address: int) -> GlobalBlock | None:
         """The piece that an address lies in, or right behind."""
@@ -292,6 +299,8 @@ class ReachedMemory(NamedTuple):
     @classmethod
     def of(cls, memories: Sequence[Memory]) -> ReachedMemory:
         """What there is of these memories, whose locks the caller has."""
+        if len(memories) == 1:
+            return cls(*memories[0]._reachable(), memories)
         return cls([memory._table() for memory in memories], [memory._freed for memory in memories], memories)
 
     @property

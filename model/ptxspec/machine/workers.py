@@ -25,7 +25,7 @@ class CtaShare:
 
     def parts(self) -> Iterable[range]:
         """What one worker runs, one range of CTAs after the other."""
-        return (range(self._ctas),) if self._workers == 1 else iter(self.take, None)
+        return iter(self.take, None)
 
     def take(self) -> range | None:
         """The CTAs that a worker runs next, whole batches but for the grid's last; None if all have been taken."""
@@ -33,9 +33,7 @@ class CtaShare:
             start = self._next
             if start >= self._ctas:
                 return None
-            batches = -(-(self._ctas - start) // self._slots)
-            if self._workers > 1:
-                batches = -(-batches // (PART * self._workers))
+            batches = -(-(self._ctas - start) // (self._slots * PART * self._workers))
             self._next = min(self._ctas, start + batches * self._slots)
             return range(start, self._next)
 
@@ -44,8 +42,6 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
     """Do all works at the same time, the first in this thread and each other in one of its own, and give the sum of what they
     give. If one raises an exception, or this is interrupted, `stop` is called, after which the others end soon. When all have
     ended, the exception that came first is raised."""
-    if len(works) == 1:
-        return works[0]()
     given: list[int] = []
     failed: list[BaseException] = []
 

@@ -55,6 +55,8 @@ class MachineShape(NamedTuple):
 
 #: arrays of which nothing is read that has not been written in the same launch
 WRITTEN_FIRST = frozenset({"lists", "scratch", "choices"})
+#: the arrays of a kernel whose threads meet nowhere; with all others they wait for one another
+OF_TURNS = WRITTEN_FIRST | {"counts", "landing", "choosing", "gone"}
 
 
 class ArrayLayout(NamedTuple):

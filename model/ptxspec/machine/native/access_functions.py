@@ -29,8 +29,8 @@ from ptxspec.terms.vectors import VectorEmitter
 LONGEST, WIDEST = 4_096, 1 << 31
 #: states of bytes that are looked at at once
 STATES = LANES
-#: how many accesses of a kernel become a part of its code, at most
-MOST_INLINED = 96
+#: bytes that a lane loads at once as several words; a processor gathers word by word
+TOGETHER = 16
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
 #: goes to `save` if the pages of a long range are still to be saved, and else to `write`
@@ -178,8 +178,7 @@ class AccessFunctions:
     def _inline(self) -> bool:
         """Whether most accesses are likely to be to rows, and not so many that to compile them in place takes long. With
         coordinates of two dimensions, lanes often are some of several rows."""
-        accesses = [op for op in self.layout.program.kernel.code if isinstance(op.plan.meaning.effect, Load | Store)]
-        return len(accesses) <= MOST_INLINED and self.layout.has_one_dimension
+        return self.layout.has_few_accesses and self.layout.has_one_dimension
 
     def _shaped(self, name: str, effect: Load | Store, space: str, count: int) -> str:
         text, e, lines, check = self._begun()
@@ -346,6 +345,9 @@ class AccessFunctions:
                 f"  %less = sub {WORD} %left, 1\n  %fewer = and {WORD} %left, %less\n  br label %look\ndone:\n  ret i1 true"
             )
         vectors = []
+        if not write and count > 1 and size == TOGETHER:
+            _return(e, lines, effect, _each_together(e, lines, element, pointer, at, count, align))
+            return self._whole(name, text, effect, [f"{ADDRESSES} %address"])
         for i in range(0 if write else count):  # a lane that does not act loads what the first does
             places = e.fresh()
             there = e.binary("add", at, str(i * bytes), 32) if i else at
@@ -380,14 +382,43 @@ def _loaded(
     """Vectors of so many lanes, whose words lie side by side, a lane's together."""
     whole, everything = f"<{lanes * count} x {element}>", e.fresh()
     lines.append(f"  {everything} = load {whole}, ptr {pointer}, align {align}")
-    if count == 1:
-        return [everything]
-    vectors = []
+    return [everything] if count == 1 else _picked(e, lines, element, everything, lanes, count)
+
+
+def _picked(e: VectorEmitter, lines: list[str], element: str, everything: str, lanes: int, count: int) -> list[str]:
+    """Vectors of words, of which a vector of all has those of a lane side by side."""
+    whole, vectors = f"<{lanes * count} x {element}>", []
     for i in range(count):
         picked, value = ", ".join(f"i32 {k * count + i}" for k in range(lanes)), e.fresh()
         lines.append(f"  {value} = shufflevector {whole} {everything}, {whole} poison, <{lanes} x i32> <{picked}>")
         vectors.append(value)
     return vectors
+
+
+def _each_together(
+    e: VectorEmitter, lines: list[str], element: str, pointer: str, offsets: str, count: int, align: int
+) -> list[str]:
+    """Vectors of words of which those of a lane lie side by side, at an offset of its own: the words of a lane are loaded
+    together, which takes a fourth of the time of gathering each."""
+    lines.insert(0, f"  %offsets = alloca {NUMBERS}")
+    lines.append(f"  store {NUMBERS} {offsets}, ptr %offsets")
+    parts, length = [], count
+    for k in range(LANES):
+        cell, offset, at, words = e.fresh(), e.fresh(), e.fresh(), e.fresh()
+        lines.append(
+            f"  {cell} = getelementptr i32, ptr %offsets, i64 {k}\n  {offset} = load i32, ptr {cell}\n"
+            f"  {at} = getelementptr i8, ptr {pointer}, i32 {offset}\n"
+            f"  {words} = load <{count} x {element}>, ptr {at}, align {align}"
+        )
+        parts.append(words)
+    while len(parts) > 1:
+        type, joined = f"<{length} x {element}>", []
+        places = ", ".join(f"i32 {k}" for k in range(2 * length))
+        for a, b in zip(parts[::2], parts[1::2], strict=True):
+            joined.append(e.fresh())
+            lines.append(f"  {joined[-1]} = shufflevector {type} {a}, {type} {b}, <{2 * length} x i32> <{places}>")
+        parts, length = joined, 2 * length
+    return _picked(e, lines, element, parts[0], LANES, count)
 
 
 def _alike(

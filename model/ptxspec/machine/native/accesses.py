@@ -18,7 +18,7 @@ from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OBJECT, OWN, VARIABLE
 from ptxspec.machine.native.global_blocks import SAVE, search
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.terms.core import Bool, Int, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
 from ptxspec.terms.effects import Access, Life, Load, Update
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.storage import Broke, Broken, Way
@@ -232,6 +232,8 @@ class EmittedStorage:
         return self.word("%thread" if shared_by == contracts.state_spaces.THREAD else "%slot"), address
 
     def held(self, space: str) -> Int:
+        if space == contracts.state_spaces.OF_PARAMETERS:  # the same in each launch: most checks are none then
+            return integer(self.accesses.kernel.sizes[space])
         number = contracts.banks.bank_of(space)
         return self.word(
             f"%{hosts.array_of(space)}_size" if number == contracts.banks.FIRST else self.accesses.bank(number)[0]
@@ -375,8 +377,7 @@ class EmittedStorage:
         if space in self.text.layout.parts:
             behind = e.binary("lshr", f"%{array}_stride", "1", 64)
         elif space == contracts.state_spaces.OF_PARAMETERS:
-            held = variable(f"%{array}_size", 64)
-            behind = Lowering(e, {held.attrs[0]: held.attrs[0]}).low(shadow_of_parameters(held), 64)
+            behind = str(shadow_of_parameters(self.accesses.kernel.sizes[space]))
         else:
             e.needs.add(EVERYTHING)
             self.text.held["@ptxspec_everything"] = PADDING

@@ -67,7 +67,8 @@ class ArrayPool:
         fields, end, columns = {}, LINE, inventory.columns()
         for name in sorted(columns, key=inventory.WRITTEN_FIRST.__contains__):
             column = columns[name]
-            length, type = column.length(shape), f"i{column.unit}"
+            needed = tables.numbers["meets"] or name in tables.tables or name in inventory.OF_TURNS
+            length, type = column.length(shape) if needed else 0, f"i{column.unit}"
             if name in tables.tables:
                 self._shared[name] = np.zeros(length, type)
                 self._shared[name][: len(tables.tables[name])] = tables.tables[name]

@@ -21,9 +21,9 @@ def event(checked: bool) -> frozenset[str]:
 
 
 @cache
-def access_event(checked: bool) -> frozenset[str]:
+def access_event(checked: bool, inline: bool) -> frozenset[str]:
     """What calls of `access_event` need, which notes an access of 64 bits at most: `what` has its kind, its size from bit 8 on,
-    and its instruction from bit 32 on. It is given no more than processors pass in registers."""
+    and its instruction from bit 32 on. It is given no more than processors pass in registers, or becomes a part of the code."""
     parts = """  %kind = and i64 %what, 255
   %beside = lshr i64 %what, 8
   %size = and i64 %beside, 16777215
@@ -32,10 +32,24 @@ def access_event(checked: bool) -> frozenset[str]:
     given = ("kind", "first", "instruction", "thread", "location", "size", "value")
     words = dict.fromkeys(WORDS, "0") | {word: f"%{word}" for word in given}
     head = "access_event(ptr %context, i64 %what, i64 %thread, i64 %location, i64 %value)"
-    return _noting(checked, head, "true", parts, words)
+    return _noting(checked, head, "true", parts, words, "alwaysinline" if inline else "noinline")
 
 
-def _noting(checked: bool, head: str, holds: str, before: str, words: dict[str, str]) -> frozenset[str]:
+#: tells of the events that have been noted; how many there are then
+_TELLING = f"""define internal i64 @tell_events(ptr %context) noinline cold {{
+  %tell_at = getelementptr i64, ptr %context, i64 {FIELD["tell_at"]}
+  %address = load i64, ptr %tell_at
+  %function = inttoptr i64 %address to ptr
+  %told = call i64 %function()
+  %noted_at = getelementptr i64, ptr %context, i64 {FIELD["noted_events"]}
+  %left = load i64, ptr %noted_at
+  ret i64 %left
+}}"""
+
+
+def _noting(
+    checked: bool, head: str, holds: str, before: str, words: dict[str, str], attributes: str = "noinline"
+) -> frozenset[str]:
     """A function that notes a row of these words if something holds, and tells of all rows first where there is no room; `before`
     is text that makes the words of what the function is given."""
     row = hosts.pointer(checked, "events", "%events", "%number", 8 * len(WORDS), 8 * len(WORDS), "%events_bytes")
@@ -44,7 +58,7 @@ def _noting(checked: bool, head: str, holds: str, before: str, words: dict[str, 
         for i, word in enumerate(WORDS)
     )
     fields = ("events", "first", *(("record", "events_bytes") if checked else ()))
-    text = f"""define internal i64 @{head} noinline {{
+    text = f"""define internal i64 @{head} {attributes} {{
 entry:
   %noted_at = getelementptr i64, ptr %context, i64 {FIELD["noted_events"]}
   br i1 {holds}, label %look, label %done
@@ -53,13 +67,10 @@ look:
   %full = icmp uge i64 %before, {MOST_NOTED}
   br i1 %full, label %tell, label %note
 tell:
-  %tell_at = getelementptr i64, ptr %context, i64 {FIELD["tell_at"]}
-  %address = load i64, ptr %tell_at
-  %function = inttoptr i64 %address to ptr
-  %told = call i64 %function()
+  %after = call i64 @tell_events(ptr %context)
   br label %note
 note:
-  %number = load i64, ptr %noted_at
+  %number = phi i64 [%before, %look], [%after, %tell]
 {chr(10).join(field_text(name, changes=True) for name in fields)}
   %row = {row}
 {before}{stores}
@@ -69,7 +80,7 @@ note:
 done:
   ret i64 0
 }}"""
-    return frozenset({text, *hosts.NEEDS})
+    return frozenset({text, _TELLING, *hosts.NEEDS})
 
 
 def call_of_access(kind: EventKind, instruction: int, thread: str, location: str, size: int, value: str) -> str:

@@ -8,15 +8,18 @@ from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import Block, registers_written, result_registers, turn_successors
+from ptxspec.machine.kernel_tables import threads_meet
 from ptxspec.machine.memory import parts_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
 from ptxspec.machine.special import LAUNCH, meaning, unchanging, variables_of
-from ptxspec.terms.effects import Await, Pause
+from ptxspec.terms.effects import Await, Load, Pause, Store
 from ptxspec.terms.types import Type
 
 #: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
 GAP = 192
+#: how many accesses of a kernel become a part of its code, at most
+MOST_INLINED = 96
 #: what the name of a register's home begins with; its number follows
 HOME = "%home"
 
@@ -56,8 +59,13 @@ class Layout:
         self.special_bytes = len(self.special_offsets) * row
         #: whether nothing asks where a thread stands along a second dimension of its CTA
         self.has_one_dimension = not any(n.startswith("%tid") and n.endswith((".y", ".z")) for n in self.special_types)
+        accesses = [op for op in kernel.code if isinstance(op.plan.meaning.effect, Load | Store)]
+        #: whether what each access takes may be written in its place
+        self.has_few_accesses = len(accesses) <= MOST_INLINED
         #: whether one of them says which launch it is
         self.tells_of_launch = any(LAUNCH in variables_of(meaning(n, program.clustered)) for n in self.special_offsets)
+        #: whether threads wait for others: the driver has to know then which have ended
+        self.meets = threads_meet(program)
         #: values that a thread gives its warp beside the first, at most
         self.more_words = more_words(program)
         self.live = program.flow.live_in

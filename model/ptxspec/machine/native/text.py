@@ -130,7 +130,7 @@ class FunctionText:
 
     def access_event(self, kind: EventKind, location: str, size: int, value: str) -> None:
         """Note that the instruction that is being written accesses so many bytes, eight at most, which hold a value."""
-        self.emitter.needs |= events.access_event(self.layout.checked)
+        self.emitter.needs |= events.access_event(self.layout.checked, self.layout.has_few_accesses)
         noted = events.call_of_access(kind, self.op, "%thread", location, size, value)
         self.lines.append(f"  %event{len(self.lines)} = {noted}")
 

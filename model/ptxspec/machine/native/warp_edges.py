@@ -122,7 +122,9 @@ class WarpEdges:
 
     def leave(self, block: int, lanes: str) -> None:
         """Let lanes leave the turn: they stand at a block, or have ended."""
-        self.text.lines.append(f"  call void @enqueue_lanes(ptr %context, i64 %base, i64 {block}, {WORD} {lanes})")
+        ends = block == len(self.flow.blocks)
+        if not ends or self.layout.meets or self.text.program.clustered:  # else nobody asks who has ended
+            self.text.lines.append(f"  call void @enqueue_lanes(ptr %context, i64 %base, i64 {block}, {WORD} {lanes})")
         self.stop(lanes)
 
     def stop(self, lanes: str) -> None:
