@@ -165,11 +165,13 @@ class Grouped:
 
 
 class Plan(NamedTuple):
-    """How the operands of an instruction of one shape fill one form: `parts` says what each operand as written is to it."""
+    """How the operands of an instruction of one shape fill one form: `parts` says what each operand as written is to it, and then
+    what those are, by their numbers, that stand `again` behind the last, since they are read and written."""
 
     form: Form
     meaning: Meaning
     parts: tuple[Read | Written | Grouped, ...]
+    again: tuple[int, ...] = ()
 
 
 class Op(NamedTuple):

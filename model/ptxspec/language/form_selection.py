@@ -5,11 +5,12 @@ What one operand may be is operand_fitting.py's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from ptxspec.base.records import NamedTuple
-from ptxspec.language import cited
+from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.checked import Grouped, Missing, Plan, Read, Written
 from ptxspec.language.diagnostics import Later
@@ -170,8 +171,28 @@ def fit(form: Form, shape: tuple[Kind, ...]) -> Plan | Misfit:
         if group[0].group and all(member is kinds.SINK for member in members):
             return Misfit(index, "one of these must be a register, not the sink _", page)
         parts.append(Grouped(tuple(of_members)) if group[0].group else of_members[0])
-    form = form._replace(marks=marks)
-    return Plan(form, form.meaning(absent), tuple(parts))
+    form, names = form._replace(marks=marks), [group[0].name for group in places]
+    kept = form.definition.accumulators
+    again = tuple(names.index(of) for of in kept.values())
+    return Plan(form, form.meaning(absent), (*parts, *map(Read, kept)), again)
+
+
+def with_constants(plan: Plan, operands: Sequence[tree.Operand]) -> Plan:
+    """The plan of a form for the values of the constants for each of which its definition has a meaning."""
+    form = plan.form
+    allowed = form.definition.settled
+    values: dict[str, str | int] = {
+        part.name: operand.value
+        for part, operand in zip(plan.parts, operands, strict=False)
+        if isinstance(part, Read) and isinstance(operand, tree.Number) and operand.value in allowed.get(part.name, ())
+    }
+    if not values:
+        return plan
+    form = form._replace(marks=form.marks | values)
+    absent = tuple(
+        name for name in form.definition.sources if name not in {place.name for place in plan.meaning.inputs}
+    )
+    return plan._replace(form=form, meaning=form.meaning(absent))
 
 
 def _members(

@@ -22,7 +22,7 @@ from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning
 from ptxspec.terms.editions import Edition, Epoch, beginnings
-from ptxspec.terms.kinds import Special, TupleOf
+from ptxspec.terms.kinds import MatrixFragment, Special, TupleOf
 from ptxspec.terms.types import TYPES, Type
 
 #: how many members of an operand's set of selectors are tried at least, where evidence is collected
@@ -204,7 +204,7 @@ class Form(NamedTuple):
         return epoch.version >= since and epoch.target >= target and epoch.has(self.only) and not removed
 
     def _lacking(self, absent: tuple[str, ...]) -> tuple[str, ...]:
-        written = {o.name for o in self.syntax.operands}
+        written = {o.name for o in self.syntax.operands} | self.definition.accumulators.keys()
         return (*(n for n in self.definition.sources if n not in written), *absent)
 
     def written(self, texts: Mapping[str, str]) -> str:
@@ -437,6 +437,7 @@ def _operand_shape(form: Form) -> tuple[Any, ...]:
         kind = "tuple" if isinstance(annotation, TupleOf) else "value"
         kind = annotation.name if isinstance(annotation, Special) else kind
         kind = "predicate" if annotation == TYPES["pred"] else kind
+        kind = "fragment" if isinstance(annotation, MatrixFragment) else kind
         shape.append(
             (kind, operand.memory, operand.group, operand.bracketed, operand.optional, operand.offset, operand.sign)
         )
@@ -539,7 +540,8 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
         names = [o.name for o in line.operands]
         if line.companion is not None and line.companion.name not in definition.sources:
             raise DocumentError(path, line.line, f"{definition.name} drops the operand {line.companion.name}")
-        missing = [n for n, p in definition.sources.items() if n not in names and p.default is p.empty]
+        given = {*names, *(n for n, of in definition.accumulators.items() if of in names)}
+        missing = [n for n, p in definition.sources.items() if n not in given and p.default is p.empty]
         if missing:
             raise DocumentError(path, line.line, f"{definition.name} has an operand {missing[0]}, the syntax has not")
         destinations = [n for n in names if n not in definition.sources]

@@ -147,7 +147,7 @@ class InstructionRules:
         return not self.context.require(rule, item.position, True, names_a_functions, mnemonic=item.mnemonic)
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
-        for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True)):
+        for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=not plan.again)):
             if isinstance(part, Read):
                 self._constant_in_range(item, plan, index, part, operand)
             elif isinstance(part, Grouped) and isinstance(operand, tree.Braces):
@@ -181,7 +181,7 @@ class InstructionRules:
         definition = plan.form.definition
         constants = {
             part.name: (index, operand.value)
-            for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True))
+            for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=not plan.again))
             if isinstance(part, Read) and isinstance(operand, tree.Number)
         }
         for name, bound in definition.constant_bounds.items():

@@ -9,7 +9,7 @@ from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import GapOccurrence, Kernel, Missing, Op, Place, Plan, unbanked
-from ptxspec.language.form_selection import Misfit, known_form
+from ptxspec.language.form_selection import Misfit, known_form, with_constants
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.known_shapes import KnownInstructions, KnownPlans
 from ptxspec.language.module_context import Context
@@ -76,16 +76,17 @@ class Instructions:
                 return None
         if plan.form.definition.constant_ranges:
             self.checks.constants_in_range(item, plan)
+            plan = with_constants(plan, operands)
         if plan.meaning.uses_carry:
             kernel.registers[CONDITION_CODE] = TYPES["pred"]
-        op = Op(plan, tuple(operands), guard, item.position)
+        op = Op(plan, (*operands, *(operands[i] for i in plan.again)), guard, item.position)
         if self.checks.too_narrow(op, item, key):
             return None
         if self.checks.reaches_function(op, item, kernel):
             return None
         if (space or resolver.special) and self.checks.refused(op, space, item, shape, kernel):
             return None
-        if not space and plan is of_shape:
+        if not space and plan is of_shape and not plan.again:
             self.known.note(mnemonic, shape, plan, resolver.special)
         effect = plan.meaning.effect
         if effect is None:

@@ -99,7 +99,9 @@ def _note(effect: Effect) -> None:
         trace.more.append(effect)
     elif isinstance(effect, Check | Fence) and isinstance(trace.effect, Collective):
         trace.more.append(effect)
-    elif isinstance(effect, Initiate) and isinstance(trace.effect, Initiate):
+    elif isinstance(effect, Initiate) and isinstance(trace.effect, Initiate | Collective):
+        trace.more.append(effect)
+    elif isinstance(effect, Collective) and isinstance(trace.effect, Advance) and not trace.more:
         trace.more.append(effect)
     elif isinstance(effect, Check | Await | Follow) and isinstance(trace.effect, Load | Update) and trace.effect.life:
         trace.more.append(effect)
@@ -362,6 +364,21 @@ def initiate_copy(
     target, begin = (space, integer(to)), (of, integer(source))
     more = Initiation(demand, when, change, arrangement)
     _initiate(target, begin, integer(size), integer(read), completion, together, object, align, proxy, how, more)
+
+
+def initiate_read(
+    space: str,
+    at: Int,
+    size: int,
+    completion: CompletionMechanism,
+    *,
+    proxy: Proxy = Proxy.GENERIC,
+    when: Bool | None = None,
+) -> None:
+    """Initiate an asynchronous operation that reads `size` bytes at an address of a state space, a multiple of that, and writes
+    nothing: what it reads stays as it is until it is complete. The others are as for `initiate_copy`."""
+    where, more = (space, integer(at)), Initiation(when=when)
+    _initiate(where, where, integer(0), integer(size), completion, size, None, size, proxy, {}, more)
 
 
 def number_of_operation() -> Int:

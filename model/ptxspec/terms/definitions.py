@@ -14,11 +14,23 @@ from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.effects import Effect, Initiate, lands
 from ptxspec.terms.in_registers import InRegisters
 from ptxspec.terms.kinds import HANDLES, MatrixFragment, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.steps import Step
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
 
 #: the constants that may stand for an operand
 Constants: TypeAlias = range | tuple[int, ...]
+
+
+class ProductRole(NamedTuple):
+    """What an instruction has to do with products of a warpgroup, which have registers in flight: it initiates one that `reads`
+    the registers of some operands and has others as `accumulators`; or it takes a `step` on what the thread has done about them,
+    which has constant operands."""
+
+    reads: tuple[str, ...] = ()
+    accumulators: tuple[str, ...] = ()
+    step: Step | None = None
+    operands: tuple[str, ...] = ()
 
 
 class Definition:
@@ -53,6 +65,12 @@ class Definition:
         self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
         self.padded: set[str] = set()
         self.exact: set[str] = set()
+        #: constants for each of whose values there is a meaning, with the values
+        self.settled: dict[str, Constants] = {}
+        #: operands that are what a destination holds before, and the destination
+        self.accumulators: dict[str, str] = {}
+        #: what the instruction has to do with products of a warpgroup
+        self.product: ProductRole | None = None
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -329,6 +347,8 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
                 return address, Input(name, None, (address,))
             return Special(name), Input(name, None, ())
         case Type():
+            if name in definition.settled:
+                return integer(modifiers.get(name, definition.settled[name][0])), Input(name, type, ())
             term = variable_of(name, type)
             return _typed(type, name), Input(name, type, (term,))
         case _:
@@ -399,6 +419,32 @@ def has_elements(
         definition.exact.add(operand)
 
 
+def accumulates(definition: Definition, **operands: str) -> None:
+    """These operands are not written: they are what the destination named beside each holds before."""
+    for name in operands:
+        if name not in definition.sources:
+            raise blame(f"{definition.name} has no operand {name}")
+    definition.accumulators.update(operands)
+
+
+def initiates_product(definition: Definition, *, accumulators: tuple[str, ...], reads: tuple[str, ...] = ()) -> None:
+    """The instruction initiates a product of a warpgroup, in whose shape it is: the registers of these operands are in flight
+    until the thread has waited for it."""
+    _has_role(definition, ProductRole(reads, accumulators))
+
+
+def orders_products(definition: Definition, step: Step, *operands: str) -> None:
+    """The instruction changes, by a step, what the thread has done about products; `operands` are constants, and the step's."""
+    _has_role(definition, ProductRole(step=step, operands=operands))
+
+
+def _has_role(definition: Definition, role: ProductRole) -> None:
+    for name in (*role.reads, *role.accumulators, *role.operands):
+        if name not in definition.sources:
+            raise blame(f"{definition.name} has no operand {name}")
+    definition.product = role
+
+
 def limits_constants(
     definition: Definition, *, whole: bool = False, **ranges: Constants | Callable[..., Constants]
 ) -> None:
@@ -409,6 +455,12 @@ def limits_constants(
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")
     definition.constant_ranges.update(ranges)
+
+
+def settles_constants(definition: Definition, **values: Constants) -> None:
+    """The definition is evaluated for each value of these operands, which are constants and have one of these."""
+    limits_constants(definition, whole=definition.whole_constants, **values)
+    definition.settled.update(values)
 
 
 def bounds_constants(definition: Definition, **bounds: str) -> None:

@@ -130,11 +130,12 @@ class Update:
 @record(frozen=True)
 class Check:
     """End the launch, as the rule of this name says, unless something `holds`; if it is about an address, nothing is accessed
-    there."""
+    there. The `note` is what the report says of it."""
 
     rule: str
     address: Int | None
     holds: Bool
+    note: str = field(default="", compare=False)
 
 
 @record(frozen=True)
@@ -236,6 +237,11 @@ class Initiate:
     reorder: Int = ZERO
     fill: Int = ZERO
     times: Int | None = None
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it writes nothing: until it ends, nobody writes its source."""
+        return self.size is ZERO
 
     @property
     def shares(self) -> bool:
