@@ -12,7 +12,7 @@ from launching import kernel
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.machine import call_graph
+from ptxspec.machine import whole_kernels
 from ptxspec.machine.events import EventKind, ObservedEvents
 from ptxspec.machine.flow import FlowGraph
 
@@ -67,7 +67,7 @@ def test_turns_of_warps_count_the_same_as_turns_of_threads(name: str) -> None:
 def test_counts_do_not_change_whose_turn_it_is(folder: Path) -> None:
     """A launch that counts has turns of warps where one that does not has them."""
     reference = runpy.run_path(str(folder / "reference.py"))
-    code = call_graph.linked(ptxspec.load(reference["PTX"].read_text()).checked, reference["KERNEL"])
+    code = whole_kernels.linked(ptxspec.load(reference["PTX"].read_text()).checked, reference["KERNEL"])
     plain, counting = (FlowGraph(code, observed=ObservedEvents(counts), alone=False) for counts in (False, True))
     assert plain.by_warps == counting.by_warps
     assert not FlowGraph(code, observed=ObservedEvents(False, frozenset([EventKind.READ])), alone=False).by_warps

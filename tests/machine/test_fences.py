@@ -9,8 +9,8 @@ import pytest
 from launching import both, each, kernel
 
 import ptxspec
-from ptxspec.machine.call_graph import linked
 from ptxspec.machine.flow import FlowGraph
+from ptxspec.machine.whole_kernels import linked
 
 FENCES = [
     "fence.sc.sys;", "fence.gpu;", "fence.acquire.cluster;", "fence.mbarrier_init.release.cluster;", "membar.gl;",

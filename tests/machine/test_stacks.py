@@ -11,7 +11,7 @@ import pytest
 from launching import both, fault, kernel
 
 import ptxspec
-from ptxspec.machine.call_graph import linked
+from ptxspec.machine.whole_kernels import linked
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 

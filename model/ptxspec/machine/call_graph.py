@@ -11,7 +11,6 @@ from ptxspec.language import tree
 from ptxspec.language.checked import CallSite, Checked, Formal, Kernel, Op, Read
 from ptxspec.language.diagnostics import Diagnostic
 from ptxspec.language.gaps import diagnostics_of_gaps
-from ptxspec.machine.several_effects import split_effects
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -24,14 +23,9 @@ BEGINS, ENDS = "@begins", "@ends"
 KEPT = (FRAME, DEPTH, RETURNED, BEGINS, ENDS)
 
 
-def linked(checked: Checked, name: str) -> Kernel:
-    """The entry `name`, ready to run. Without calls, and with one effect an instruction, it is the kernel as it was checked."""
-    return split_effects(_linked(checked, checked.kernels[name]))
-
-
-def _linked(checked: Checked, entry: Kernel) -> Kernel:
-    """The entry and the functions that it reaches, as they were checked."""
-    name = entry.name
+def joined(checked: Checked, name: str) -> Kernel:
+    """The entry `name` and the functions that it reaches, as they were checked; without calls, the entry itself."""
+    entry = checked.kernels[name]
     reached = _reached(checked, entry)
     grows = any(moves_stack(op) for kernel in (entry, *reached.values()) for op in kernel.code)
     moves = grows or any(takes_own_address(function, op) for function in reached.values() for op in function.code)

@@ -250,7 +250,7 @@ class CountCollector:
             case Update():
                 return moved, dict(moved)
             case Initiate():
-                return _of_operation(effect, moved)
+                return ({}, {}) if effect.only_reads else _of_operation(effect, moved)
             case None | Check() | Report() | Examine() | Initialize() | Fence() | GridDependency() | Advance():
                 return {}, {}
             case Await() | Follow():

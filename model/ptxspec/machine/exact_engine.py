@@ -876,6 +876,11 @@ class ExactRun:
         slot, changes = thread // self.extents.threads, effect.shares
         size, read, to = self.values("initiated", (effect.size, effect.read, effect.to), {}, thread)
         lead, reorder, fill = self.values("arranged", (effect.lead, effect.reorder, effect.fill), {}, thread)
+        if effect.only_reads:
+            self.address = to
+            place = self.memory.ranged(effect.space, to, align, read, False, slot, thread)
+            self.operations.initiate(effect, thread, index, place, 0, place, read, None)
+            return
         if effect.reorder.hi == 0:
             check_read(lead + read, size)
         self.address = to
@@ -923,7 +928,8 @@ class ExactRun:
     def check(self, effect: Check, env: dict[str, Any], thread: int) -> None:
         if effect.address is not None:
             (self.address,) = self.values("address", (effect.address,), env, thread)
-        check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
+        (holds,) = self.values("holds", (effect.holds,), env, thread)
+        check_demand(effect.rule, holds, effect.note)
 
     def report(self, effect: Report, env: dict[str, Any], thread: int) -> None:
         """Note that a check has found something."""

@@ -456,6 +456,11 @@ def registers_in(operand: Any) -> Iterator[str]:
                 yield from registers_in(element)
 
 
+def spelled(register: str) -> str:
+    """A register's name as the text has it."""
+    return register.partition("@")[0]
+
+
 def operand_registers(op: Op, kernel: Kernel) -> list[str]:
     """The registers that the source operands of an instruction name, in their order, each once."""
     names = (name for _, operand in sources(op) for name in registers_in(operand))

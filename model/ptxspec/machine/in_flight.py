@@ -18,9 +18,10 @@ from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.errors import RacingAccess, Violation
 from ptxspec.machine.events import UNIT, EventKind
+from ptxspec.machine.flow import spelled
 from ptxspec.machine.memory import Place
 from ptxspec.machine.operations import ARRAYS, AsynchronousUse
-from ptxspec.machine.registers_in_flight import RegisterRow, spelled
+from ptxspec.machine.registers_in_flight import RegisterRow
 from ptxspec.terms.effects import Advance, Follow, Initiate, Life
 from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
 

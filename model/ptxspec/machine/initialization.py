@@ -629,6 +629,8 @@ class _Shadowing:
         self._report(op, operands, page.ADDRESS, *addresses, *_some(effect.object))
         self._report(op, operands, page.OPERATION, effect.read, effect.size, *when, *carried)
         self.kernel.code.append(op)
+        if effect.only_reads:
+            return
         size, read = (x if effect.when is None else select(effect.when, x, 0) for x in (effect.size, effect.read))
         into, changes = self._is_space_tracked(effect.space), effect.change is not None
         if isinstance(source, Int) and self._is_space_tracked(effect.of):

@@ -409,7 +409,7 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
     changing = sorted((e for e in begun if e.change is not None), key=lambda e: not e.shares)
     changes = tuple(dict.fromkeys((e.change, e.element) for e in changing if e.change is not None))
     shared = len({(e.change, e.element) for e in changing if e.shares})
-    targets = (*(e.space for e in begun), *(e.space for e in objects))
+    targets = (*(e.space for e in begun if not e.only_reads), *(e.space for e in objects))
     return AsynchronousUse(
         mechanisms, advances, changes, shared, _reached(targets), _reached(e.of for e in begun if e.of), profile
     )

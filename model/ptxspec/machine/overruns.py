@@ -227,7 +227,7 @@ class Overruns:
                 self._reach(self.accesses, index, op, state, reach)
             case Initiate() as copy:
                 size, _ = extent_of(op)
-                if size is not None:
+                if size:
                     self._reach(self.accesses, index, op, state, AccessedRange(copy.space, copy.to, size))
                 if isinstance(copy.source, Carried):
                     return

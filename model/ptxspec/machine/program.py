@@ -12,7 +12,7 @@ from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.debugging import origin
 from ptxspec.language.parser import statement
-from ptxspec.machine.call_graph import entry_size, linked, stack_moves
+from ptxspec.machine.call_graph import entry_size, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation, Where
 from ptxspec.machine.events import UNINITIALIZED, UNOBSERVED, ObservedEvents
@@ -24,6 +24,7 @@ from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.registers_in_flight import RegisterRow, locate_registers
 from ptxspec.machine.special import variables_of
 from ptxspec.machine.system import system_function
+from ptxspec.machine.whole_kernels import linked
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import (
     Arrive,
@@ -352,15 +353,15 @@ def check_variable(program: KernelProgram, index: int, address: int, size: int) 
         raise Violation("out of bounds", report)
 
 
-def check_demand(rule: str, holds: bool) -> None:
+def check_demand(rule: str, holds: bool, note: str = "") -> None:
     """Raise Violation if what an instruction demands of its operands does not hold."""
     if not holds:
-        raise unmet(rule)
+        raise unmet(rule, note)
 
 
-def unmet(rule: str) -> Violation:
+def unmet(rule: str, note: str = "") -> Violation:
     """What an instruction reports whose demand does not hold."""
-    return Violation(rule, "what the instruction asks of its operands does not hold")
+    return Violation(rule, note or "what the instruction asks of its operands does not hold")
 
 
 def unmet_of_object(effect: Update, rule: str, word: int) -> Violation:

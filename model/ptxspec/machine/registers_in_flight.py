@@ -25,6 +25,7 @@ from ptxspec.machine.flow import (
     registers_in,
     registers_written,
     result_registers,
+    spelled,
     values_of,
 )
 from ptxspec.machine.special import variables_of
@@ -131,11 +132,6 @@ def registers_of(op: Op, kernel: Kernel) -> list[str]:
             raise NotImplementedError(f"{what}{name} has only {type.width} bits, and cannot be in flight")
         names.append(operand.text)
     return names
-
-
-def spelled(register: str) -> str:
-    """A register's name as the text has it."""
-    return register.partition("@")[0]
 
 
 def _results(op: Op) -> Iterator[tuple[Term, Any]]:

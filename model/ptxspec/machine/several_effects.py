@@ -3,8 +3,13 @@ that computes the results. What the one leaves for the next lies in registers th
 
 A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
 once the warp has met. What is stored, and the results, may depend on what was loaded and on the thread's own lane. A fence may
-come last. Or they are checks of what the lanes gave, and all results are known before. What follows a step on an object in
-memory is checks of what it read, a wait for something to hold of that, and operations that complete on the object.
+come last. Or they are checks of what the lanes gave, before accesses if there are any; without these all results are known
+before. A thread that has met its warp may initiate operations, by its own lane, and before it waits it may advance what it knows
+to be complete. What follows a step on an object in memory is checks of what it read, a wait for something to hold of that, and
+operations that complete on the object.
+
+Where accesses leave many results, each is computed by an instruction of its own. Results that are the same function of different
+values have one meaning, which is compiled once.
 """
 
 from __future__ import annotations
@@ -12,15 +17,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Read, Written, parts_of
+from ptxspec.machine.flow import destinations, registers_in, values_of
 from ptxspec.machine.special import variables_of
-from ptxspec.terms.core import Int, Term, integer, variable
+from ptxspec.terms.core import Int, Term, integer, variable, variable_of
 from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.effects import (
     NUMBER,
+    Advance,
     Await,
     Branch,
     Check,
@@ -35,12 +42,16 @@ from ptxspec.terms.effects import (
 )  # fmt: skip
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, low_bits, number, substitute
+from ptxspec.terms.vocabulary import FALSE, as_type, low_bits, number, substitute
 
 #: what may follow an access, and depend on what that has loaded
 AfterAccess = TypeVar("AfterAccess", bound=Check | Await | Follow | Initiate)
 #: what a thread that met its warp knows of its lane
 _LANE = variable("%own", 32)
+#: an instruction with more results after its accesses has them one by one
+MOST_TOGETHER = 16
+#: the meanings of such results, by what they are of variables that have no names of a program
+SharedMeanings: TypeAlias = dict[tuple[Any, ...], Meaning]
 
 
 def split_effects(kernel: Kernel) -> Kernel:
@@ -49,11 +60,11 @@ def split_effects(kernel: Kernel) -> Kernel:
         return kernel
     result = copy.copy(kernel)
     result.code, result.registers = [], dict(kernel.registers)
-    starts, added = list[int](), dict[str, int]()
+    starts, added, shared = list[int](), dict[str, int](), SharedMeanings()
     for index, op in enumerate(kernel.code):
         starts.append(len(result.code))
         if op.plan.meaning.more:
-            parts = _InstructionParts(op, index, result.registers)
+            parts = _InstructionParts(op, index, result.registers, shared)
             added |= {name: len(result.code) + at for name, at in parts.labels.items()}
             result.code += parts.ops
         else:
@@ -66,10 +77,11 @@ def split_effects(kernel: Kernel) -> Kernel:
 
 class _InstructionParts:
     """The parts of one instruction, which has this index. What they leave for one another is added to `registers`; `labels` are
-    those of parts to which threads come back. No identifier names either."""
+    those of parts to which threads come back. No identifier names either. Parts that compute alike have one of the `shared`
+    meanings."""
 
-    def __init__(self, op: Op, index: int, registers: dict[str, Type]):
-        self.op, self.index, self.registers = op, index, registers
+    def __init__(self, op: Op, index: int, registers: dict[str, Type], shared: SharedMeanings):
+        self.op, self.index, self.registers, self.shared = op, index, registers, shared
         self.meaning = op.plan.meaning
         self.kept: dict[str, Type] = {}
         self.labels: dict[str, int] = {}
@@ -88,11 +100,14 @@ class _InstructionParts:
             self.ops = []
             self._by_what_is_loaded([first, *others])
             return
+        if isinstance(first, Advance):
+            self.ops = [self._op(effect, self.meaning.inputs, ()) for effect in (first, *others)]
+            return
         checks = [effect for effect in others if isinstance(effect, Check)]
-        if checks:
-            assert len(checks) == len(others), "what follows a meeting is accesses or checks"
+        if checks and len(checks) == len(others):
             self.ops = self._checked(first, checks)
             return
+        others = [effect for effect in others if not isinstance(effect, Check)]
         if isinstance(first, Load | Store):
             others, self.ops = [first, *others], []
             known = False
@@ -101,7 +116,8 @@ class _InstructionParts:
         accesses: list[Load | Store] = []
         outputs: list[Int] = []
         fences = [effect for effect in others if isinstance(effect, Fence)]
-        for effect in others[: len(others) - len(fences)]:
+        operations = [effect for effect in others if isinstance(effect, Initiate)]
+        for effect in others[: len(others) - len(fences) - len(operations)]:
             match effect:
                 case Load():
                     values: tuple[Int, ...] = ()
@@ -121,16 +137,26 @@ class _InstructionParts:
                 changed["values"] = tuple(low_bits(v, effect.type.width) for v in terms[1:])
             accesses.append(replace(effect, address=terms[0], **changed))
         later: dict[str, Term] = {}
+        learned: dict[int, Term] = {}
         if known:
-            if any(_LANE.attrs[0] in variables_of(v) for r in self.meaning.results for v in r.values):
+            given = [v for r in self.meaning.results for v in r.values]
+            if operations or any(_LANE.attrs[0] in variables_of(v) for v in given):
                 later[_LANE.attrs[0]] = low_bits(variable(self._keep(TYPES["b64"]), 64), _LANE.attrs[1])
                 outputs.append(_LANE)
+            for term in _given_by_lanes(given):
+                learned[id(term)] = _in_range_of(term, variable(self._keep(TYPES["b64"]), 64))
+                outputs.append(term)
+            kept = [variable(self._keep(TYPES["b64"]), 64) for _ in checks]
+            outputs += (number(check.holds) for check in checks)
             results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, outputs, strict=True)]
             self.ops = [self._op(first, self.meaning.inputs, results)]
+            for check, holds in zip(checks, kept, strict=True):
+                self.ops.append(self._op(replace(check, holds=low_bits(holds, 1) == 1), self._inputs(), ()))
+        self.ops += [self._op(_substituted(effect, later), self._all_inputs(), ()) for effect in operations]
         later |= self._accessed(accesses)
         self.ops += [self._op(fence, (), ()) for fence in fences]
         if self.meaning.results:
-            self.ops.append(self._last(later))
+            self.ops += self._each_result(later, learned) or [self._last(later, learned)]
 
     def _checked(self, first: Effect, checks: Sequence[Check]) -> list[Op]:
         """The first effect with all results, and the checks of what is known by then."""
@@ -230,9 +256,43 @@ class _InstructionParts:
         written = [(Written(i), tree.Name(name)) for i, (name, _, _) in enumerate(results)]
         return self._made(meaning, written)
 
-    def _last(self, known: dict[str, Term]) -> Op:
+    def _each_result(self, known: dict[str, Term], learned: dict[int, Term]) -> list[Op]:
+        """What computes many results one by one, of what is known by then; nothing, if they are few, or if one is of a register
+        that another one has written by then."""
+        results, memo = list(destinations(self.op)), dict(learned)
+        if len(results) <= MOST_TOGETHER:
+            return []
+        operands = {symbol.attrs[0]: (type, operand) for type, symbol, operand in values_of(self.op)}
+        operands |= {name: (type, tree.Name(name)) for name, type in self.kept.items()}
+        ops: list[Op] = []
+        written: set[str] = set()
+        for name, type, value in results:
+            op = self._result(name, type, substitute(value, known, memo), operands)
+            if any(written.intersection(registers_in(operand)) for _, operand in parts_of(op)):
+                return []
+            written.add(name)
+            ops.append(op)
+        return ops
+
+    def _result(self, register: str, type: Type, value: Term, operands: Mapping[str, tuple[Type, Any]]) -> Op:
+        """What computes one result, of variables whose types and operands are given."""
+        names = _variables_in_order(value)
+        types = tuple(operands[name][0] for name in names)
+        symbols = [variable_of(f"%x{i}", of) for i, of in enumerate(types)]
+        term = substitute(value, dict(zip(names, symbols, strict=True)))
+        inputs = tuple(Input(symbol.attrs[0], of, (symbol,)) for symbol, of in zip(symbols, types, strict=True))
+        whole = Meaning(inputs, (Result(type, (term,)),), None)
+        meaning = self.shared.setdefault((type, term, *types), whole)
+        parts: tuple[Read | Written, ...] = (Written(0), *(Read(place.name) for place in meaning.inputs))
+        given = (tree.Name(register), *(operands[name][1] for name in names))
+        return self.op._replace(plan=self.op.plan._replace(meaning=meaning, parts=parts), operands=given)
+
+    def _last(self, known: dict[str, Term], learned: dict[int, Term] | None = None) -> Op:
         """What computes the results of what is known by then."""
-        results = tuple(r._replace(values=tuple(substitute(v, known) for v in r.values)) for r in self.meaning.results)
+        memo = dict(learned or {})
+        results = tuple(
+            r._replace(values=tuple(substitute(v, known, memo) for v in r.values)) for r in self.meaning.results
+        )
         written = [(part, operand) for part, operand in parts_of(self.op) if isinstance(part, Written)]
         return self._made(Meaning(tuple(self._all_inputs()), results, None), written)
 
@@ -246,7 +306,8 @@ class _InstructionParts:
         ]
         read += [(Read(name), tree.Name(name)) for name in self.kept if name in names]
         parts, operands = zip(*written, *read, strict=True) if written or read else ((), ())
-        plan = self.op.plan._replace(meaning=meaning._replace(inputs=inputs), parts=tuple(parts))
+        specials = tuple(name for name in self.meaning.specials if name in used)
+        plan = self.op.plan._replace(meaning=meaning._replace(inputs=inputs, specials=specials), parts=tuple(parts))
         return self.op._replace(plan=plan, operands=tuple(operands))
 
 
@@ -258,6 +319,51 @@ def _substituted(effect: AfterAccess, known: Mapping[str, Term]) -> AfterAccess:
         if isinstance(value, Term):
             changed[each.name] = substitute(value, dict(known), memo)
     return replace(effect, **changed)
+
+
+def _given_by_lanes(terms: Sequence[Term]) -> list[Int]:
+    """The largest terms below these that depend on what the lanes of the warp gave, and on nothing that was loaded; none, if
+    nothing depends on both."""
+    if not any(_is_loaded(term) for term in terms):
+        return []
+    given: dict[int, Int] = {}
+    todo, seen = list(terms), set[int]()
+    while todo:
+        term = todo.pop()
+        if id(term) in seen:
+            continue
+        seen.add(id(term))
+        names = variables_of(term)
+        if not any(name.startswith("%lane") for name in names):
+            continue
+        if any(name.startswith("%loaded") for name in names) or not isinstance(term, Int):
+            todo += term.args
+        else:
+            given[id(term)] = term
+    return list(given.values())
+
+
+def _in_range_of(term: Int, word: Int) -> Int:
+    """What a word of 64 bits says of the term that was written into it, which may be negative."""
+    if term.lo >= 0:
+        return low_bits(word, min(max(term.hi.bit_length(), 1), 64))
+    signed = (TYPES[f"s{width}"] for width in (8, 16, 32, 64))
+    return as_type(word, next((type for type in signed if type.min <= term.lo and term.hi <= type.max), TYPES["s64"]))
+
+
+def _variables_in_order(term: Term) -> list[str]:
+    """The variables that a term depends on, in the order in which they stand in it."""
+    names: dict[str, None] = {}
+    todo, seen = [term], set[int]()
+    while todo:
+        current = todo.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if current.op == "var":
+            names[current.attrs[0]] = None
+        todo += reversed(current.args)
+    return list(names)
 
 
 def _is_loaded(term: Term) -> bool:

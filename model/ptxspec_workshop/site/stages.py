@@ -27,7 +27,7 @@ LIVES: dict[str, tuple[tuple[Stage, ...], ...]] = {
         (
             Stage(
                 "one kernel of an entry and what it calls, an effect an instruction",
-                ("machine.call_graph:linked", "machine.several_effects:split_effects"),
+                ("machine.whole_kernels:linked", "machine.several_effects:split_effects"),
             ),
         ),
         (Stage("blocks and tables that both engines run", ("machine.flow:FlowGraph", "machine.program:program")),),

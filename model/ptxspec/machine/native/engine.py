@@ -339,7 +339,7 @@ class NativeRun:
                 case Stop():
                     return stopped(effect)
                 case Check():
-                    return unmet(effect.rule)
+                    return unmet(effect.rule, effect.note)
                 case Load() | Store() | Update():
                     if why % 256 == context.DEMAND:
                         if isinstance(effect, Update):

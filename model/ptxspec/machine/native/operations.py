@@ -72,6 +72,12 @@ class Operations:
         size = lowering.low(effect.size, 64)
         read = lowering.low(effect.read, 64)
         arranged = lead, *_ = [lowering.low(term, 64) for term in (effect.lead, effect.reorder, effect.fill)]
+        if effect.only_reads:
+            begin = self.accesses.ranged(effect.of, to, align, read, False, index, self._with_bytes(SOURCE, read))
+            place, unit = e.emit(f"ptrtoint ptr {begin} to i64"), effect.together.bit_length() - 1
+            footprint = (place, "0", place, read, str(unit), *arranged, "0")
+            self._begins(effect, footprint, ("0", "0", "0"), to, index)
+            return
         if effect.reorder.hi == 0:
             fits = self.page.fits(variable("%lead", 64) + variable("%read", 64), variable("%size", 64))
             text.check(Lowering(e, {"%read": read, "%size": size, "%lead": lead}).truth(fits), read, index, READ)

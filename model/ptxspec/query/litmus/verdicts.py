@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
 from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
-from ptxspec.machine.call_graph import linked
+from ptxspec.machine.whole_kernels import linked
 from ptxspec.query.litmus.executions import Candidate, OutOfTime
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.liveness import SpinSearch

@@ -15,7 +15,8 @@ from ptxspec.language.gaps import GapError
 from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.language.specials import special_registers
 from ptxspec.language.syntax import syntax
-from ptxspec.machine.call_graph import gaps_reached, linked
+from ptxspec.machine.call_graph import gaps_reached
+from ptxspec.machine.whole_kernels import linked
 from ptxspec.query.fragments import MOST_INSTRUCTIONS, as_contracted
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.options import Options

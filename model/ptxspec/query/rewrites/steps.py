@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.machine.call_graph import linked
+from ptxspec.machine.whole_kernels import linked
 from ptxspec.query.litmus.reading import read
 from ptxspec.query.litmus.threads import ThreadOperation, ThreadWalk
 from ptxspec.query.litmus.writing import module_of
