@@ -34,7 +34,7 @@ from ptxspec.base.escaping import printable
         ("tcgen05.alocc.b32 [%rd1], 64;", "there is no tcgen05.alocc.b32; did you mean tcgen05.alloc?"),
         ("tcgen05alloc.b32 [%rd1], 64;", "tcgen05alloc is no instruction of PTX; did you mean tcgen05.alloc?"),
         ("tcgen05aloc.b32 [%rd1], 64;", "did you mean tcgen05.alloc?"),
-        ("wgmma.wait_groups.sync.aligned 0;", "did you mean wgmma.wait_group?"),
+        ("wgmma.wait_groups.sync.aligned 0;", "did you mean .wait_group for .wait_groups?"),
         ("multimem.st.weak.globl.u32 [%rd1], %r1;", "multimem.st has no .globl; did you mean .global?"),
         ("mov.u32 %r1, %tidx;", "did you mean %tid.x?"),
         ("mov.u32 %r1, %tid;", "there is %tid.x, %tid.y, %tid.z"),

@@ -72,8 +72,9 @@ def operands(form: Form, count: int = 60) -> list[dict[str, int]]:
 def test_there_are_approximate_forms() -> None:
     opcodes = {f.syntax.opcode for f in APPROXIMATE}
     assert opcodes == set(OPCODES)
-    # products of matrices are of a warp, and have tests of their own in tests/machine
-    assert {f.syntax.opcode for f in ptxspec.forms() if signatures.approximate(f)} - {"mma", "wmma"} == opcodes
+    # products of matrices are of a warp or a warpgroup, and have tests of their own in tests/machine
+    products = {"mma", "wmma", "wgmma"}
+    assert {f.syntax.opcode for f in ptxspec.forms() if signatures.approximate(f)} - products == opcodes
     assert all(signatures.pure(f) and freedom_of(f) is not None for f in APPROXIMATE)
     early = [f for f in APPROXIMATE if f.removal is not None]  # with modifiers implied
     assert (len(APPROXIMATE), len(early)) == (35, 9)

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from ptxspec.spec.matrices.products import warpgroup_product
 
 import ptxspec
 from ptxspec import contracts
@@ -15,8 +14,7 @@ from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import document_of, install, pages
 from ptxspec.pages import facts
 from ptxspec.query.fragments import read_fragment
-from ptxspec.terms import TYPES, editions, integer
-from ptxspec.terms.core import variable
+from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.vocabulary import INTRINSICS, SHORTCUTS, freedoms_in
@@ -123,11 +121,6 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     tensor = contracts.tensor_maps.TensorDescription.variables("map")
     of_boxes = (contracts.boxes.stored_bytes(tensor.rank), contracts.tensor_maps.fill(tensor))
     met |= {freedom.attrs[0] for freedom in freedoms_in(contracts.access.ignores_upper_halves(), *of_boxes)}
-    # products of warpgroups, of which no instruction has a page yet
-    single, half, byte = TYPES["f32"], TYPES["f16"], TYPES["e4m3"]
-    for factors in (half, byte):
-        product = warpgroup_product(single, factors, factors, *([variable(x, factors.width)] for x in "ab"), integer(0))
-        met |= {freedom.attrs[0] for freedom in freedoms_in(product)}
     assert met <= slugs, met - slugs
     assert met == set(CHOICES["hopper"])
     assert "portable" not in CHOICES

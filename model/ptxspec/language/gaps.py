@@ -53,7 +53,7 @@ def families(beginning: str = "") -> list[Gap]:
     """The families that no page describes and whose names begin with these words, or which a mnemonic that begins so is of, or
     the further forms of an opcode with a page; without any words, all families.
 
-    >>> [str(gap) for gap in families("wgmma.fence")]
+    >>> [str(gap) for gap in families("multimem.st")]
     ['wgmma.fence: an order among products of a warpgroup (PTX 8.0, sm_90a)']
     """
     page = contracts.gaps
