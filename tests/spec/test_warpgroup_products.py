@@ -335,13 +335,46 @@ def test_each_row_of_the_table_is_a_chain_of_sums(chip: str) -> None:
                 assert found.__index__() == chained(a, b, c, (sums, name, name), row), (a, b, c)
 
 
+ONE, MINUS = 0x3C00, 0x8000
+
+
+def power(exponent: int) -> int:
+    """The half-precision pattern of a power of two."""
+    return exponent + 15 << 10 if exponent >= -14 else 1 << exponent + 24
+
+
+#: the exponents of the factors of products, negative ones of the second row, C, and what an H200 gave by mma.sync and by wgmma alike
+#: (28 November 2026, driver 13.0): whether a product counts that decides a tie
+TIES = (
+    (((-12, -13), (-23, -24)), (), 0x0000, 0x0000),
+    (((-12, -13), (-24, -24)), (), 0x0000, 0x0000),
+    (((-12, -13), (-23, -23)), (), 0x0000, 0x0001),
+    (((-12, -13), (-22, -23)), (), 0x0000, 0x0001),
+    (((-12, -13), (-22, -22)), (), 0x0000, 0x0001),
+    (((-12, -13), (-21, -21)), (), 0x0000, 0x0001),
+    (((-12, -13), (-20, -20)), (), 0x0000, 0x0001),
+    (((-12, -13),), (), 0x0000, 0x0000),
+    (((-12, -13), (-11, -13)), ((-23, -24),), 0x0000, 0x0002),
+    (((-12, -13),), ((-23, -24),), 0x0001, 0x0002),
+    (((-12, -13), (-23, -24)), (), 0x0010, 0x0010),
+)
+
+
+@pytest.mark.parametrize(("added", "taken", "c", "answer"), TIES)
+def test_a_sum_in_half_precision_loses_bits_below_a_limit(
+    added: tuple[tuple[int, int], ...], taken: tuple[tuple[int, int], ...], c: int, answer: int
+) -> None:
+    factors = [(power(x), power(y)) for x, y in added] + [(power(x), power(y) | MINUS) for x, y in taken]
+    a, b = ([integer(pair[i]) for pair in factors] for i in (0, 1))
+    half = TYPES["f16"]
+    operands = SumOperands([(x, half) for x in a], [(x, half) for x in b], (integer(c), half))
+    assert chained_sum(half, ADDERS["hopper", "16 bits"], operands).__index__() == answer
+
+
 def test_every_row_has_its_evidence() -> None:
     """Only Hopper was measured."""
     assert {chip for (chip, _), adder in ADDERS.items() if adder.evidence.startswith("measured")} == {"hopper"}
     assert all("not measured here" in adder.evidence for (chip, _), adder in ADDERS.items() if chip != "hopper")
-
-
-ONE, MINUS = 0x3C00, 0x8000
 
 
 @pytest.mark.parametrize(
