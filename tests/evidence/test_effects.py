@@ -13,7 +13,7 @@ from ptxspec.language.forms import Form, registry
 from ptxspec.terms.effects import Load, Store
 from ptxspec_workshop.generate import effect_cases, memory_kernels
 from ptxspec_workshop.record import gaps, stored_answers
-from ptxspec_workshop.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, OBJECTS, WARPS
+from ptxspec_workshop.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, OBJECTS, WARPGROUPS, WARPS
 
 ANSWERS = EFFECTS.read()
 #: those that were asked about; forms that were not are gaps (test_gaps.py)
@@ -61,6 +61,7 @@ def test_every_form_is_asked_or_says_why_not() -> None:
             MATRICES.asks(f),
             CLUSTERS.asks(f),
             OBJECTS.asks(f),
+            WARPGROUPS.asks(f),
             gaps.unasked(f) is not None,
         ]
         assert ways.count(True) == 1 or (not any(ways) and gaps.entry(f, known, set()) is None), str(f)

@@ -14,8 +14,9 @@ import pytest
 import ptxspec
 from ptxspec.evidence import assembler
 from ptxspec.language.forms import Form
+from ptxspec_workshop.generate import product_operands
 from ptxspec_workshop.record import __main__ as recording
-from ptxspec_workshop.record import families, kernel_family, machine_code, program_answers, program_recorder
+from ptxspec_workshop.record import families, gaps, kernel_family, machine_code, program_answers, program_recorder
 from ptxspec_workshop.record.families import (
     AIMED_MATRICES,
     CLUSTERS,
@@ -24,6 +25,7 @@ from ptxspec_workshop.record.families import (
     FUNCTIONS,
     LATER_FUNCTIONS,
     OBJECTS,
+    WARPGROUPS,
     WARPS,
 )
 
@@ -72,11 +74,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> None:
     """Our machine gives what the H200 gave: so what it is recorded to give is what the H200 is recorded to have given."""
     launched = asked(tmp_path).launches
-    every = (*(family for family in FAMILIES.values() if family is not OBJECTS), AIMED_MATRICES)
+    every = (*(family for family in FAMILIES.values() if family not in (OBJECTS, WARPGROUPS)), AIMED_MATRICES)
     assert launched == 2 * sum(len(c.launches) for family in every for c in family.every())
     assert LATER_FUNCTIONS.every() == [] and LATER_FUNCTIONS.read(tmp_path) is None
     for name, family in FAMILIES.items():
-        if family in (LATER_FUNCTIONS, OBJECTS):  # which are recorded alone
+        if family in (LATER_FUNCTIONS, OBJECTS, WARPGROUPS):  # which are recorded alone
             continue
         kept, known = family.read(tmp_path), family.read()
         assert kept is not None and known is not None
@@ -111,6 +113,31 @@ def test_aimed_products_are_recorded_alone(asked: Any, tmp_path: Path) -> None:
     kept = AIMED_MATRICES.read(tmp_path)
     assert kept is not None and set(kept.values) == {case.name} and kept.facts["seed"] == AIMED_MATRICES.seed
     assert AIMED_MATRICES.compare([case], kept) == (len(kept.values[case.name]), [])
+
+
+def test_products_of_warpgroups_are_recorded_alone_and_judged_later(
+    asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By eight columns at a time, too, and by the ledger."""
+    mnemonics = ("wgmma.fence.sync.aligned", "wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.s8")
+    some = [form for form in ptxspec.forms("wgmma") if form.mnemonic in mnemonics and "a_desc" not in str(form)]
+    for place in (families, kernel_family):
+        monkeypatch.setattr(place, "forms", lambda: some)
+    every = WARPGROUPS.every()
+    assert len(every) == 2 + product_operands.VARIATIONS
+    assert asked(tmp_path, "--warpgroups").launches == 2 * sum(len(case.launches) for case in every)
+    assert {p.name for p in tmp_path.iterdir()} == {"warpgroups"}
+    kept = WARPGROUPS.read(tmp_path)
+    assert kept is not None and set(kept.values) == {case.name for case in every} and kept.facts["differences"] == []
+    assert WARPGROUPS.compare(every, kept) == (sum(map(len, kept.values.values())), [])
+    known = {name: kept if family is WARPGROUPS else None for name, family in FAMILIES.items()}
+    entries = [gaps.entry(form, known, set()) for form in some]
+    assert [(entry["agrees"], entry["vectors"]) for entry in entries if entry] == [(True, 2)] * 2
+    assert [entry and entry["agrees"] for entry in (gaps.entry(form, known, {str(some[1])}) for form in some)] == [
+        True,
+        False,
+    ]
+    assert [gaps.unasked(form) for form in some] == [None, None]
 
 
 def test_functions_that_no_h200_was_asked_about_are_recorded_alone(

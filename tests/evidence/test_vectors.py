@@ -59,7 +59,7 @@ def test_what_the_readme_shows_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {}
     for text in fences:
         exec(text, names)
-    assert len(fences) == 10
+    assert len(fences) == 11
     assert names["digest_of"](names["answers_here"]([names["program"]])[0]) == names["read"]().digests[17][1]
 
 

@@ -25,6 +25,7 @@ from ptxspec_workshop.generate import (
     object_cases,
     tile_cases,
     warp_cases,
+    warpgroup_cases,
 )
 from ptxspec_workshop.generate.cases import Case
 from ptxspec_workshop.generate.image_cases import ImageCase
@@ -44,6 +45,7 @@ def agreeing(forms: Iterable[Form]) -> dict[str, bool]:
     cases += [(str(c.form), c) for c in matrix_cases.small(forms)]
     cases += [(str(c.form), c) for c in matrix_moves.small(forms)]
     cases += [(str(c.form), c) for c in tile_cases.small(forms)]
+    cases += [(str(c.form), c) for c in warpgroup_cases.small(forms)]
     for family in (cluster_cases, object_cases):
         cases += [(str(f), c) for f in forms if family.asks(f) for c in family.cases([f])]
     agreements = _kernels(cases)

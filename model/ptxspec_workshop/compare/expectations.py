@@ -16,9 +16,11 @@ from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
+from ptxspec_workshop.compare import kernel_runs
 from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.generate.cases import Case, unlike
 from ptxspec_workshop.generate.function_cases import FunctionCase
+from ptxspec_workshop.generate.warpgroup_kernels import WarpgroupCase
 
 
 class Expectation(NamedTuple):
@@ -57,6 +59,19 @@ def of_kernels(machine: CachedMachine, cases: Sequence[Case]) -> list[Expectatio
     """What our machine answers to the cases' kernels."""
     answers = machine.answers(cases)
     return [Expectation(answers[c.name], partial(c.differs, answers[c.name])) for c in cases]
+
+
+def of_eight_columns(
+    profile: str, cases: Sequence[WarpgroupCase], others: Callable[[Sequence[WarpgroupCase]], list[Expectation]]
+) -> list[Expectation]:
+    """What our machine answers to products of warpgroups by eight columns at a time; `others` says it of cases that have no such
+    kernel."""
+    answers = kernel_runs.of_eight_columns(cases, profile)
+    apart = [case for case in cases if case.name not in answers]
+    expected_apart = dict(zip((case.name for case in apart), others(apart), strict=True))
+    return [
+        expected_apart.get(c.name) or Expectation(answers[c.name], partial(c.differs, answers[c.name])) for c in cases
+    ]
 
 
 def of_functions(profile: Profile, cases: Sequence[FunctionCase], engine: Engine = "native") -> list[Expectation]:

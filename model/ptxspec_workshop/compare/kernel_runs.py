@@ -10,6 +10,8 @@ import numpy as np
 from ptxspec.base.options import Engine
 from ptxspec.machine.module import Module
 from ptxspec_workshop.generate.cases import FILL, Case, Launch, chunks, module_of, named
+from ptxspec_workshop.generate.eight_columns import by_eight_columns
+from ptxspec_workshop.generate.warpgroup_kernels import WarpgroupCase
 
 
 def launched(loaded: Module, name: str, launches: Iterable[Launch], **how: Any) -> list[np.ndarray]:
@@ -42,6 +44,18 @@ class CachedMachine:
                 outs = launched(loaded, name, case.launches, profile=self.profile, engine=self.engine)
                 self._known[_alike(case)] = case.kept(outs)
         return {case.name: self._known[_alike(case)] for case in cases}
+
+
+def of_eight_columns(cases: Iterable[WarpgroupCase], profile: str) -> dict[str, np.ndarray]:
+    """What our machine answers to products of warpgroups, by the forms with eight columns, under the native engine: so one kernel
+    is compiled for all numbers of columns. By the cases' names."""
+    answers = {}
+    for text, same in by_eight_columns(cases).items():
+        loaded = load(text)
+        for each in same:
+            outs = launched(loaded, "k0", each.launches, profile=profile, engine="native")
+            answers[each.case.name] = each.kept(outs)
+    return answers
 
 
 def _alike(case: Case) -> Any:

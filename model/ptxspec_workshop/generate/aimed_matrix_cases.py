@@ -47,7 +47,7 @@ AIMS: tuple[tuple[Aim, Aim], ...] = (
 )
 
 
-def _numbers(type: Type, aim: Aim, rng: np.random.Generator, count: int) -> np.ndarray:
+def aimed_numbers(type: Type, aim: Aim, rng: np.random.Generator, count: int) -> np.ndarray:
     """So many numbers of a type, as bits."""
     page = contracts.floating_point
     fraction, bias = page.precision(type) - 1, page.bias(type)
@@ -64,7 +64,7 @@ def _numbers(type: Type, aim: Aim, rng: np.random.Generator, count: int) -> np.n
     return numbers
 
 
-def _addends(kind: int, rng: np.random.Generator, count: int) -> np.ndarray:
+def aimed_addends(kind: int, rng: np.random.Generator, count: int) -> np.ndarray:
     """Elements of C in single precision: zeros of either sign, and in some warps subnormal numbers or the smallest normal."""
     zeros = rng.integers(0, 2, count, np.uint64) << np.uint64(31)
     if kind % 6 < 4:
@@ -101,9 +101,9 @@ class AimedCase(MatrixCase):
             for operand, aim in zip("ab", AIMS[kind % len(AIMS)], strict=True):
                 registers = matrix_cases.registers_of(self.form, operand)
                 elements = LANES * registers * max(1, 32 // types[operand].width)
-                parts.append(_registers(types[operand], _numbers(types[operand], aim, rng, elements), registers))
+                parts.append(_registers(types[operand], aimed_numbers(types[operand], aim, rng, elements), registers))
             registers = matrix_cases.registers_of(self.form, "c")
-            parts.append(_registers(types["c"], _addends(kind // len(AIMS), rng, LANES * registers), registers))
+            parts.append(_registers(types["c"], aimed_addends(kind // len(AIMS), rng, LANES * registers), registers))
             if self.selector is not None:
                 parts.append(matrix_cases.metadata(self.form, rng))
             rows = np.concatenate(parts, axis=1)
@@ -121,13 +121,13 @@ def aims(form: Form) -> bool:
     ):
         return False
     types = matrix_cases.element_types(form)
-    factor = types["a"]
-    return (
-        factor.is_float
-        and 16 <= factor.width <= 32
-        and types["c"].width == 32
-        and (contracts.floating_point.exponent_bits(factor) == EXPONENT_BITS)
-    )
+    return is_wide(types["a"]) and types["c"].width == 32
+
+
+def is_wide(factor: Type) -> bool:
+    """Whether a format of factors has exponents as wide as single precision, and more than eight bits."""
+    is_long = factor.is_float and 16 <= factor.width <= 32
+    return is_long and bool(contracts.floating_point.exponent_bits(factor) == EXPONENT_BITS)
 
 
 def cases(forms: Iterable[Form]) -> list[AimedCase]:

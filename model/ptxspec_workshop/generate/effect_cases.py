@@ -32,6 +32,7 @@ from ptxspec_workshop.generate import (
     matrix_cases,
     memory_kernels,
     object_cases,
+    product_operands,
     warp_cases,
 )
 from ptxspec_workshop.generate.cases import Launch, blank_rows, key, plain_module, unlike
@@ -46,7 +47,8 @@ def kind(form: Form) -> str | None:
     """Which kernels there are for a form: "access", "update", "copy" or "control"; None if it is asked elsewhere, or not at
     all."""
     if (
-        comparable(form)
+        product_operands.asks(form)
+        or comparable(form)
         or warp_cases.meets(form)
         or matrix_cases.asks(form)
         or asks_images(form)

@@ -37,6 +37,8 @@ WHOLE = 8
 
 def asks(form: Form) -> bool:
     """Whether a whole warp executes the form: a product of matrices, or what moves them."""
+    if form.syntax.opcode == "wgmma":  # by four warps, with cases of their own
+        return False
     effect = form.meaning(form.absences[-1]).effect
     in_registers = form.definition.results or form.definition.tuples
     return isinstance(effect, Collective) and effect.whole and bool(in_registers)
@@ -152,7 +154,7 @@ def _extremes(type: Type, rng: np.random.Generator, count: int) -> np.ndarray:
     return few[rng.integers(0, len(few), count)]
 
 
-def _elements(type: Type, kind: int, rng: np.random.Generator, count: int) -> np.ndarray:
+def drawn_elements(type: Type, kind: int, rng: np.random.Generator, count: int) -> np.ndarray:
     """So many elements of a type, of the kind with this number, as bits."""
     if type.is_float:
         return FLOATS[kind % len(FLOATS)](type, rng, count)
@@ -165,7 +167,7 @@ def _elements(type: Type, kind: int, rng: np.random.Generator, count: int) -> np
 def drawn_registers(type: Type, kind: int, rng: np.random.Generator, registers: int) -> np.ndarray:
     """For each lane of a warp its registers full of elements."""
     per_register = max(1, 32 // type.width)
-    elements = _elements(type, kind, rng, LANES * registers * per_register).reshape(LANES, registers, per_register)
+    elements = drawn_elements(type, kind, rng, LANES * registers * per_register).reshape(LANES, registers, per_register)
     words: np.ndarray = np.zeros((LANES, registers), np.uint64)
     for i in range(per_register):
         words |= elements[:, :, i] << np.uint64(i * type.width)

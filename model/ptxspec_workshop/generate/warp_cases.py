@@ -44,7 +44,9 @@ CTA = 128
 
 
 def meets(form: Form) -> bool:
-    """Whether the form has results that depend on other threads."""
+    """Whether the form has results that depend on other threads of a warp or of a barrier."""
+    if form.syntax.opcode == "wgmma":  # by four warps, with cases of their own
+        return False
     meaning = form.meaning(form.absences[-1])
     of_warp = not isinstance(meaning.effect, ImageAccess) and not matrix_cases.asks(form)
     return of_warp and meaning.lands and bool(meaning.results)

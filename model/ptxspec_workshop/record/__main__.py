@@ -4,7 +4,8 @@ Each form runs alone in a kernel, assembled by ptxas at -O0 and at -O3. The answ
 profile and written to FOLDER, with a summary beside them. Only the CUDA driver and ptxas are needed. With opcodes, of the forms
 that are functions of their operands only these are asked; the folder's other answers are kept, if the same device, driver and
 assembler gave them. With `--aimed` only the products of matrices are asked whose factors are aimed at limits, with `--later`
-only the functions of their operands that an H200 was not asked about, and with `--objects` only what is about objects in memory.
+only the functions of their operands that an H200 was not asked about, with `--objects` only what is about objects in memory, and
+with `--warpgroups` only products of warpgroups. These are held against the definitions later, by `ptxspec_workshop.ledger`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ptxspec_workshop.record.families import (
     LATER_FUNCTIONS,
     MATRICES,
     OBJECTS,
+    WARPGROUPS,
     WARPS,
 )
 from ptxspec_workshop.record.recorder import answers_of_gpu, record
@@ -40,6 +42,7 @@ _MUST_AGREE = ("device", "driver", "ptxas", "seed", "profile")
 _ALONE = {
     "--aimed": ("aimed products of matrices", AIMED_MATRICES),
     "--objects": ("objects in memory and bulk copies", OBJECTS),
+    "--warpgroups": ("products of warpgroups", WARPGROUPS),
     "--later": ("functions that no H200 was asked about", LATER_FUNCTIONS),
 }
 

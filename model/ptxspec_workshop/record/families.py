@@ -15,7 +15,7 @@ from ptxspec.evidence.kernels import operand_rows, signatures
 from ptxspec.evidence.kernels.instruction_kernels import comes_later
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
-from ptxspec_workshop.compare.expectations import Expectation, of_functions
+from ptxspec_workshop.compare.expectations import Expectation, of_eight_columns, of_functions
 from ptxspec_workshop.compare.open_rows import open_rows
 from ptxspec_workshop.generate import (
     aimed_matrix_cases,
@@ -25,8 +25,10 @@ from ptxspec_workshop.generate import (
     matrix_cases,
     matrix_moves,
     object_cases,
+    product_operands,
     tile_cases,
     warp_cases,
+    warpgroup_cases,
 )
 from ptxspec_workshop.generate.cases import Case, key
 from ptxspec_workshop.record import stored_answers
@@ -41,7 +43,7 @@ class FunctionFamily(KernelFamily):
     engine: Engine = "native"
 
     def asks(self, form: Form) -> bool:
-        return signatures.comparable(form) and not comes_later(form)
+        return not product_operands.asks(form) and signatures.comparable(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [str(v) for v in form.variants]
@@ -233,6 +235,32 @@ class ObjectFamily(KernelFamily):
         return super().read(folder)
 
 
+class WarpgroupFamily(KernelFamily):
+    """Products of warpgroups, and what orders them, of which an H200 was asked. Our machine takes long for many columns, and
+    answers by eight of them at a time unless an engine is named."""
+
+    place = "warpgroups"
+    seed = product_operands.SEED
+    is_judged_later = True
+
+    def asks(self, form: Form) -> bool:
+        return product_operands.asks(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [str(form)]
+
+    def cases(self, candidates: Iterable[Form]) -> Sequence[Case]:
+        return warpgroup_cases.cases(candidates)
+
+    def every(self) -> Sequence[Case]:
+        """Those of the forms, and their variations."""
+        return [*super().every(), *warpgroup_cases.variations(forms())]
+
+    def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
+        one_by_one = super().expectations(profile, engine)
+        return one_by_one if engine else lambda cases: of_eight_columns(profile, cases, one_by_one)
+
+
 FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = (
     FunctionFamily(),
     WarpFamily(),
@@ -243,8 +271,10 @@ FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = (
 AIMED_MATRICES = AimedMatrixFamily()
 LATER_FUNCTIONS = LaterFunctionFamily()
 OBJECTS = ObjectFamily()
+WARPGROUPS = WarpgroupFamily()
 #: by what the ledger calls them
 FAMILIES: dict[str, KernelFamily] = {
+    "warpgroups": WARPGROUPS,  # first, since what the others ask of a form takes long for these
     "vectors": FUNCTIONS,
     "later vectors": LATER_FUNCTIONS,
     "warps": WARPS,
