@@ -237,6 +237,7 @@ def checks_ask_for_fences() -> bool:
         (generic, access(Proxy.GENERIC, 1)),
         (texture, access(Proxy.TEXTURE, 0)),
         (later, generic),
+        (later, access(Proxy.ASYNC, 0)),
         (generic, later),
     ]
     fenced = [

@@ -324,6 +324,17 @@ def test_steps_on_one_object_are_in_no_race(what: str, engine: str) -> None:
         launch(body, words(64), words(64), copies="late", **how)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_wait_hears_of_a_copy_whatever_was_done_between(engine: str) -> None:
+    """Another CTA's copy is complete before the phase expects its bytes: the announcement, of the scope of the CTA, hides nothing."""
+    body = (
+        f"{INIT}{SYNC} setp.eq.u32 %q, %rank, 1; @%q bra HERE; {MULTICAST.replace(' 1;', ' 2;')} bra DONE;"
+        f"HERE: @%first mbarrier.arrive.expect_tx.shared.b64 _, [bars], 64; {WAIT}"
+        "and.b32 %c, %t, 15; mad.lo.u32 %c, %c, 4, %b; ld.shared.u32 %r, [%c]; DONE:"
+    )
+    launch(body, words(64), words(64), copies="early", engine=engine, check="race", block=64, grid=2, cluster=2)
+
+
 def test_bytes_are_counted_and_told() -> None:
     trace = ptxspec.Trace(kinds=[ptxspec.EventKind.INITIATE, ptxspec.EventKind.WRITE])
     outcome = ptxspec.load(f"{HEAD}{TO_SHARED}\nret; }}").launch(

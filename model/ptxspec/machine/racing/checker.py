@@ -423,11 +423,8 @@ class RaceChecker:
         kind = (classes.writes if s.writes else classes.reads)[s.op]
         before = (classes.writes if s.wrote else classes.reads)[s.by]
         level = knowledge.level(s.other, s.thread)
-        ordered = knowledge.is_before(s.other, s.time, s.thread)
-        if classes.connected(before, kind, level):
-            if ordered:
-                return
-        elif self._fenced(before, kind, s):
+        ordered = bool(s.ordered) or knowledge.is_before(s.other, s.time, s.thread)
+        if ordered and (classes.connected(before, kind, level) or self._fenced(before, kind, s)):
             return
         self._count(s)
 
@@ -474,7 +471,8 @@ class RaceChecker:
 
 
 class SuspectedRace(NamedTuple):
-    """An access that nothing orders behind an earlier one, as far as shadow.py knows: its words."""
+    """An access that is not known to be ordered behind an earlier one, or that is of another proxy than that: the words that
+    shadow.py notes of it."""
 
     place: int
     thread: int
@@ -484,6 +482,7 @@ class SuspectedRace(NamedTuple):
     by: int
     time: int
     wrote: int
+    ordered: int
 
 
 def _page_of_races() -> str:

@@ -63,6 +63,8 @@ class OperationClasses:
         self.reads, self.writes, self.fences = [NO_CLASS] * count, [NO_CLASS] * count, [NO_CLASS] * count
         self.roles = [_role(op.plan.meaning.effect, threads) for op in kernel.code]
         self.objects = 0
+        #: the instructions by which products of warpgroups read memory
+        self._of_products = {i for i, op in enumerate(kernel.code) if _is_of_product(op)}
         for i, op in enumerate(kernel.code):
             self._note(i, op)
         completing = [_completes_on_object(op.plan.meaning.effect) for op in kernel.code]
@@ -164,6 +166,7 @@ class OperationClasses:
             "class_of": pairs, "role": self.roles, "asks_host": [int(self._asks(i)) for i in range(len(self.reads))],
             "part_of": [self.all[n].size if n >= 0 else shadow.CELL for n in map(max, self.reads, self.writes)],
             "quick": [int(self._is_quick(i)) for i in range(len(self.reads))],
+            "forgotten": [int(i in self._of_products) for i in range(len(self.reads))],
             "spared": self._spared.ravel().tolist(), "connected": self._connected.ravel().tolist(), "is_weak": weak,
         }  # fmt: skip
         return {name: np.array(words or [0], np.int64) for name, words in tables.items()}
@@ -191,9 +194,15 @@ class OperationClasses:
     def _is_quick(self, i: int) -> bool:
         """Whether the accesses of an instruction are weak ones of four bytes, in a kernel without proxies."""
         numbers = {self.reads[i], self.writes[i]} - {NO_CLASS}
+        if i in self._of_products:
+            return False
         if not self._connected.all() or len(numbers) != 1 or (number := numbers.pop()) < 0:
             return False
         return self.all[number].size == shadow.CELL and not contracts.operations.is_strong(self.all[number].operation())
+
+    def are_on_objects(self, first: int, second: int) -> bool:
+        """Whether operations of two classes are steps on an object."""
+        return contracts.races.are_on_objects(self.all[first].operation(), self.all[second].operation())
 
     def strong(self, first: int, second: int, level: int) -> bool:
         """Whether operations of two classes are morally strong, if they overlap completely."""
@@ -251,6 +260,12 @@ class OperationClasses:
 def _completes_on_object(effect: effects.Effect | None) -> bool:
     """Whether an instruction initiates an operation that completes on an object in memory."""
     return isinstance(effect, effects.Initiate | effects.Follow) and isinstance(effect.completion, ObjectCompletion)
+
+
+def _is_of_product(op: Op) -> bool:
+    """Whether a product of a warpgroup reads memory by an instruction."""
+    role = op.plan.form.definition.product
+    return role is not None and role.step is None and isinstance(op.plan.meaning.effect, effects.Load)
 
 
 def _role(effect: effects.Effect | None, threads: int) -> int:

@@ -181,7 +181,7 @@ class Knowledge:
         classes, observed = self.classes, self._observed[thread]
         acquires, earlier = classes.acquires(kind, kind), observed.get(location)
         if released and write is not None and classes.begins_acquire(kind):
-            if classes.strong(write.kind, kind, self.level(write.thread, thread)):
+            if self._hears(write, thread, kind):
                 now = Observation(kind, released)
                 if acquires:
                     self._acquire(thread, kind, now)
@@ -191,6 +191,12 @@ class Knowledge:
         if acquires and earlier is not None and classes.acquires(earlier.kind, kind):
             left = tuple(r for r in earlier.released if r not in released)
             self._acquire(thread, kind, Observation(earlier.kind, left))
+
+    def _hears(self, write: StrongWrite, thread: int, kind: int) -> bool:
+        """Whether an operation of a class observes what a write publishes that it reads from: if they are morally strong. A step
+        on an object observes all that have taken part before, each by itself."""
+        strong = self.classes.strong(write.kind, kind, self.level(write.thread, thread))
+        return strong or self.classes.are_on_objects(write.kind, kind)
 
     def write(self, thread: int, kind: int, location: int, done: Known) -> bool:
         """A thread writes a location by a strong operation; `done` is what it did itself. Whether that publishes something."""
@@ -204,11 +210,7 @@ class Knowledge:
         """What a strong write publishes, and whether it releases something itself; an atomic one reads from the `last` one."""
         classes = self.classes
         published: dict[Releaser, Log] = {}
-        if (
-            last is not None
-            and classes.is_atomic(kind)
-            and classes.strong(last.kind, kind, self.level(last.thread, thread))
-        ):
+        if last is not None and classes.is_atomic(kind) and self._hears(last, thread, kind):
             published = last.published
         at_location = self._released.get((thread, location), {})
         if classes.releases(kind, kind):

@@ -41,7 +41,7 @@ SAME_THREAD, SAME_CTA, SAME_CLUSTER, SAME_GRID = range(4)
 LEVELS = 4
 #: the words of a suspect: where the event accessed what, by which thread and instruction, and whether it writes; the other
 #: access's thread, instruction, time, and whether that writes
-WORDS_OF_SUSPECT, MOST_SUSPECTS, RESERVED = 8, 4096, 256
+WORDS_OF_SUSPECT, MOST_SUSPECTS, RESERVED = 9, 4096, 256
 #: pairs of instructions of which it is known how often they raced, and how often is enough
 PAIRS, ENOUGH = 4096, 1000
 
@@ -91,8 +91,9 @@ class ShadowMachine(Protocol):
     role: Column
     asks_host: Column
     quick: Column
+    forgotten: Column
     """of each instruction, its part in synchronization, whether the host looks at its accesses, too, and whether these are weak
-    ones of four bytes, in a kernel without proxies"""
+    ones of four bytes, in a kernel without proxies; and whether no later write is held against what it reads"""
     part_of: Column
     """of each instruction, the bytes of one of its operations, or more: packed values are accessed by two"""
     spared: Column
@@ -379,6 +380,8 @@ def read(m: ShadowMachine, at: int, cell: int, mask: int, op: int) -> int:
         entry = m.more[cell * WORDS_OF_MORE + 2 * k]
         if entry >> ENTRY_BYTES & mask and entry >> WROTE & 1:
             held_against_entry(m, at, entry, m.more[cell * WORDS_OF_MORE + 2 * k + 1], op, kind, 0)
+    if m.forgotten[op]:
+        return 0
     mine = m.warp + 1 | mask << ENTRY_BYTES | op << ENTRY_OP
     entry = m.cells[base + 2]
     since = m.cells[base + 3]
@@ -531,14 +534,17 @@ def held_against_writer(
     before = m.class_of[2 * by + 1]
     time = written & TIMES
     near = (before * m.classes + kind) * LEVELS + level(m, other)
+    ordered = 0
+    if other == m.thread or thread_before(m, other, time):
+        ordered = 1
     if m.connected[near]:
-        if other == m.thread or thread_before(m, other, time):
+        if ordered:
             return 0
         if m.spared[near] and written >> BYTES & ALL == mask:
             return 0
     if same and m.is_weak[before] and m.is_weak[kind]:
         return 0
-    suspect(m, at, op, writes, other, by, time, 1)
+    suspect(m, at, op, writes, other, by, time, 1, ordered)
     return 0
 
 
@@ -549,9 +555,12 @@ def held_against_entry(m: ShadowMachine, at: int, entry: int, since: int, op: in
     before = m.class_of[2 * by + wrote]
     other = member_of(m, entry, since)
     near = (before * m.classes + kind) * LEVELS + level(m, other)
-    if m.connected[near] and (entry_before(m, entry, since) or m.spared[near]):
+    ordered = 0
+    if entry_before(m, entry, since):
+        ordered = 1
+    if m.connected[near] and (ordered or m.spared[near]):
         return 0
-    suspect(m, at, op, writes, other, by, since >> TIME, wrote)
+    suspect(m, at, op, writes, other, by, since >> TIME, wrote, ordered)
     return 0
 
 
@@ -639,8 +648,10 @@ def warp_before(m: ShadowMachine, warp: int, lanes: int, time: int) -> int:
     return 1
 
 
-def suspect(m: ShadowMachine, at: int, op: int, writes: int, other: int, by: int, time: int, wrote: int) -> int:
-    """Note a suspect, unless these two instructions have raced often enough."""
+def suspect(
+    m: ShadowMachine, at: int, op: int, writes: int, other: int, by: int, time: int, wrote: int, ordered: int
+) -> int:
+    """Note a suspect, unless these two instructions have raced often enough. Program order and barriers may have `ordered` it."""
     pair = (op << 24) + by + 1
     slot = (op * 31 + by) % PAIRS
     if m.pairs[slot] == pair and m.raced[slot] >= ENOUGH:
@@ -654,6 +665,7 @@ def suspect(m: ShadowMachine, at: int, op: int, writes: int, other: int, by: int
     m.suspected[place + 5] = by
     m.suspected[place + 6] = time
     m.suspected[place + 7] = wrote
+    m.suspected[place + 8] = ordered
     m.suspects = m.suspects + 1
     return 0
 
