@@ -34,18 +34,25 @@ class Case(NamedTuple):
     options: dict[str, Any] = {}
     long: bool = False
     """whether it takes seconds"""
+    reported: str = ""
+    """the rule under which a launch ends, if it does"""
 
 
 CASES: dict[str, Case] = {}
 
 
 def case(
-    signature: str, target: int = 80, function: str | None = None, long: bool = False, **options: Any
+    signature: str,
+    target: int = 80,
+    function: str | None = None,
+    long: bool = False,
+    reported: str = "",
+    **options: Any,
 ) -> Callable[[Callable[[np.random.Generator], Launch]], Callable[[np.random.Generator], Launch]]:
     """A case of the decorated function's name; the kernel has that name too, unless it is said."""
 
     def add(make: Callable[[np.random.Generator], Launch]) -> Callable[[np.random.Generator], Launch]:
-        CASES[make.__name__] = Case(function or make.__name__, signature, make, target, options, long)
+        CASES[make.__name__] = Case(function or make.__name__, signature, make, target, options, long, reported)
         return make
 
     return add
@@ -396,3 +403,169 @@ def causal_attention(rng):
 @case(f"{_HEADS}, 32, 32, 32, 0", function="attention", long=True)
 def attention_large(rng):
     return attended(rng, 32, causal=False)
+
+
+# products of warpgroups -------------------------------------------------------------------------------------------------
+
+
+def of_eighths(code: np.ndarray, exponents: int, bias: int) -> np.ndarray:
+    """The numbers that codes of eight bits are."""
+    return np.array([small(value, exponents, bias) for value in range(256)])[code]
+
+
+def product_f8(rng: np.random.Generator, exponents: int, bias: int, last: int) -> Launch:
+    """Of codes that are finite numbers, below 8."""
+    a, b = (
+        rng.integers(0, last, shape, np.uint8) | rng.integers(0, 2, shape, np.uint8) << 7
+        for shape in ((64, 128), (128, 64))
+    )
+    want = of_eighths(a, exponents, bias) @ of_eighths(b, exponents, bias)
+    return product(a, b, np.float32, want, (64, 64), 0.1)  # Hopper keeps few bits of such sums
+
+
+def product_of_warpgroups(rng: np.random.Generator, *tile: int) -> Launch:
+    a, b = floats(rng, 128, 192).astype(np.float16), floats(rng, 192, 128).astype(np.float16)
+    return product(a, b, np.float32, wide(a) @ wide(b), tile, 1e-5)
+
+
+@case(matrices("fp16 fp16 fp32", 64, 64, 32), target=90, function="matmul")
+def warpgroup_f16(rng):
+    return product_f16(rng, 64)
+
+
+@case(matrices("fp16 fp16 fp32", 128, 128, 64), target=90, function="matmul", long=True, num_warps=8)
+def two_warpgroups(rng):
+    return product_of_warpgroups(rng, 128, 128)
+
+
+@case(matrices("fp16 fp16 fp32", 128, 64, 64), target=90, function="matmul", long=True)
+def two_products_of_a_warpgroup(rng):
+    return product_of_warpgroups(rng, 128, 64)
+
+
+@case(matrices("fp16 fp16 fp32", 64, 64, 64), target=90, function="matmul_of_columns", long=True)
+def warpgroup_of_columns(rng):
+    a, b = floats(rng, 64, 128).astype(np.float16), floats(rng, 64, 128).astype(np.float16)
+    launch = product(a, b.T, np.float32, wide(a) @ wide(b).T, (64, 64), 1e-5)
+    return launch._replace(args=[a, b, *launch.args[2:]])
+
+
+@case(matrices("fp16 fp16 fp16", 64, 32, 32), target=90, function="matmul", reported="product not waited for")
+def warpgroup_f16_sums(rng):
+    """Triton unpacks the sums, two in a register, before it waits for the products; ptxas inserts a wait then."""
+    a, b = floats(rng, 64, 64).astype(np.float16), floats(rng, 64, 64).astype(np.float16)
+    return product(a, b, np.float16, wide(a) @ wide(b), (64, 32), 2e-2)
+
+
+@case(matrices("bf16 bf16 fp32", 64, 64, 32), target=90, function="matmul", long=True)
+def warpgroup_bf16(rng):
+    a, b = without(floats(rng, 64, 64), 16), without(floats(rng, 64, 64), 16)
+    launch = product(a, b, np.float32, wide(a) @ wide(b), (64, 64), 1e-5)
+    return launch._replace(args=[*((x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)), *launch.args[2:]])
+
+
+@case(matrices("fp8e4nv fp8e4nv fp32", 64, 64, 64), target=90, function="matmul", long=True)
+def warpgroup_e4m3(rng):
+    return product_f8(rng, 4, 7, 0x50)
+
+
+@case(matrices("fp8e5 fp8e5 fp32", 64, 64, 64), target=90, function="matmul", long=True)
+def warpgroup_e5m2(rng):
+    return product_f8(rng, 5, 15, 0x48)
+
+
+@case(matrices("fp32 fp32 fp32", 64, 64, 32), target=90, function="matmul", long=True)
+def warpgroup_tf32(rng):
+    a, b = without(floats(rng, 64, 64), 13), without(floats(rng, 64, 64), 13)
+    return product(a, b, np.float32, wide(a) @ wide(b), (64, 64), 1e-5)
+
+
+@case(matrices("i8 i8 i32", 64, 64, 64), target=90, function="matmul")
+def warpgroup_s8(rng):
+    return product_s8(rng, 64)
+
+
+def boxes(*shapes: tuple[int, int]) -> str:
+    """Parameters that describe matrices of f16 and boxes of such extents."""
+    return ", ".join(f"tensordesc<fp16[{rows},{columns}]>" for rows, columns in shapes)
+
+
+def product_of_boxes(rng: np.random.Generator, tile: tuple[int, int]) -> Launch:
+    """Of matrices that the boxes do not divide: what is outside of them is 0, and is not written."""
+    a, b = floats(rng, 120, 184).astype(np.float16), floats(rng, 56, 184).astype(np.float16)
+    args = [a, b, np.zeros((120, 56), np.float16), np.int32(184)]
+    grid = (-(-120 // tile[0]), -(-56 // tile[1]))
+    return Launch(grid, args, [None, None, wide(a) @ wide(b).T, None], 1e-3)
+
+
+@case(f"{boxes((64, 64), (64, 64), (64, 64))}, i32, 64, 64, 64, 0", target=90, function="matmul_of_boxes", num_stages=3)
+def warpgroup_of_boxes(rng):
+    return product_of_boxes(rng, (64, 64))
+
+
+@case(
+    f"{boxes((64, 32), (32, 32), (64, 32))}, i32, 64, 32, 32, 0",
+    target=90,
+    function="matmul_of_boxes",
+    long=True,
+    num_stages=4,
+)
+def warpgroup_of_small_boxes(rng):
+    return product_of_boxes(rng, (64, 32))
+
+
+@case(
+    f"{boxes((64, 64), (64, 64), (64, 64))}, i32, 64, 64, 64, 1",
+    target=90,
+    function="matmul_of_boxes",
+    long=True,
+    num_stages=3,
+)
+def specialized_warps(rng):
+    return product_of_boxes(rng, (64, 64))
+
+
+@case(
+    "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, 64, 64, 64",
+    target=90,
+    function="matmul_with_descriptors",
+    long=True,
+    num_stages=3,
+)
+def descriptors_of_a_program(rng):
+    launch = product_of_boxes(rng, (64, 64))
+    args = [*launch.args[:3], np.int32(120), np.int32(56), np.int32(184)]
+    return launch._replace(args=args, expected=[*launch.expected[:3], None, None, None])
+
+
+@case(f"{_HEADS}, 64, 64, 32, 0", target=90, function="attention", long=True)
+def warpgroup_attention(rng):
+    return attended(rng, 64, causal=False)
+
+
+@case(f"{_HEADS}, 64, 32, 32, 1", target=90, function="attention", long=True)
+def warpgroup_causal_attention(rng):
+    return attended(rng, 64, causal=True)
+
+
+@case(
+    f"{boxes((64, 32), (32, 32), (32, 32), (64, 32))}, i32, fp32, 64, 32, 32",
+    target=90,
+    function="attention_of_boxes",
+    long=True,
+)
+def warpgroup_attention_of_boxes(rng):
+    launch = attended(rng, 64, causal=False)
+    q, k, v, _, length, scale = launch.args
+    args = [q.reshape(128, 32), k.reshape(128, 32), v.reshape(128, 32), np.zeros((128, 32), np.float16), length, scale]
+    return launch._replace(args=args, expected=[*[None] * 3, launch.expected[3].reshape(128, 32), None, None])
+
+
+@case("*fp32:16, *fp32:16, i32, 256", target=90, function="softmax", num_warps=8)
+def softmax_for_sm_90(rng):
+    return softmax(rng)
+
+
+@case("*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32, fp32, 128", target=90, function="layer_norm", long=True)
+def layer_norm_for_sm_90(rng):
+    return layer_norm(rng)

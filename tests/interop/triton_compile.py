@@ -18,7 +18,7 @@ from typing import Any
 
 from triton_cases import CASES
 
-from ptxspec.adapters.triton import TritonKernel
+from ptxspec.adapters.triton import TritonKernel, from_facts
 from ptxspec.adapters.triton import compiled as compiled_kernel
 
 HERE = Path(__file__).resolve().parent
@@ -55,7 +55,7 @@ def kept() -> dict[str, Any]:
 def kernel_of(name: str) -> TritonKernel:
     """The kernel that is kept of a case, to be launched."""
     facts = kept()["kernels"][name]
-    return TritonKernel(**{key: facts[key] for key in facts if key != "target"})
+    return from_facts({key: facts[key] for key in facts if key != "target"})
 
 
 def main() -> None:

@@ -107,6 +107,69 @@ def attention(q, k, v, out, length, scale, BM: tl.constexpr, BN: tl.constexpr, D
 
 
 @triton.jit
+def matmul_of_columns(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """As matmul, but b has its columns one behind the other."""
+    rows, columns, inner = (
+        tl.program_id(0) * BM + tl.arange(0, BM),
+        tl.program_id(1) * BN + tl.arange(0, BN),
+        tl.arange(0, BK),
+    )
+    at_a = a + rows[:, None] * K + inner[None, :]
+    at_b = b + columns[None, :] * K + inner[:, None]
+    sums = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        sums = tl.dot(tl.load(at_a), tl.load(at_b), sums)
+        at_a += BK
+        at_b += BK
+    tl.store(c + rows[:, None] * N + columns[None, :], sums)
+
+
+@triton.jit
+def _product_of_boxes(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPECIALIZED: tl.constexpr):
+    """What the programs of a product make of the descriptions of a, of b, which has its columns one behind the other, and of c."""
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    sums = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(0, K, BK, warp_specialize=SPECIALIZED):
+        sums = tl.dot(a.load([row, k]), b.load([column, k]).T, sums)
+    c.store([row, column], sums.to(tl.float16))
+
+
+@triton.jit
+def matmul_of_boxes(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPECIALIZED: tl.constexpr):
+    """The host describes the matrices."""
+    _product_of_boxes(a, b, c, K, BM, BN, BK, SPECIALIZED)
+
+
+@triton.jit
+def matmul_with_descriptors(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Each program describes the matrices."""
+    of_a = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    of_b = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    of_c = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    _product_of_boxes(of_a, of_b, of_c, K, BM, BN, BK, False)
+
+
+@triton.jit
+def attention_of_boxes(q, k, v, out, length, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
+    """As attention, of matrices that have the heads one below the other, and that the host describes."""
+    head = tl.program_id(1) * length
+    row = head + tl.program_id(0) * BM
+    own = q.load([row, 0])
+    most = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    sums = tl.zeros((BM, D), tl.float32)
+    for start in range(0, length, BN):
+        scores = tl.dot(own, k.load([head + start, 0]).T) * scale
+        higher = tl.maximum(most, tl.max(scores, 1))
+        e = tl.exp(scores - higher[:, None])
+        fading = tl.exp(most - higher)
+        total = total * fading + tl.sum(e, 1)
+        sums = tl.dot(e.to(tl.float16), v.load([head + start, 0]), sums * fading[:, None])
+        most = higher
+    out.store([row, 0], (sums / total[:, None]).to(tl.float16))
+
+
+@triton.jit
 def running_sum(x, y, WIDTH: tl.constexpr):
     at = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     tl.store(y + at, tl.cumsum(tl.load(x + at), 0))

@@ -15,7 +15,7 @@ from ptxspec.terms.core import Bool, Term, truth_variable, variable
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.undefined_bits import UndefinedBits
-from ptxspec.terms.vocabulary import integer, low_bits, number, select, variables_in
+from ptxspec.terms.vocabulary import integer, low_bits, number, quotient, select, variables_in
 
 HOPPER = Profile("hopper")
 OPCODES = sorted(registry().opcodes)
@@ -118,6 +118,11 @@ DEFINED = 0
         (number(X < 100), {"x": 0x7}, 0),
         (number(X < 4), {"x": 0x7}, 1),
         (low_bits(X + 7, 32), {"x": 8}, 0xFFFFFFF8 & 0x18),
+        # a part of a variable that a selection leaves out does not count in what is undefined as a whole
+        (quotient(select(P, low_bits(X >> 1, 16), 0) + Y, 3), {"x": 0xFFFF}, 0),
+        (low_bits(quotient(select(P, 0, X) + Y, 3), 8), {"x": 1}, 0xFF),
+        (low_bits(quotient(select(P, X, 0) + Y, 3), 8), {"p": 1}, 0xFF),
+        (low_bits(quotient(select(P, X, 0) + Y, 3), 8), {"y": 1}, 0xFF),
     ],
     ids=str,
 )

@@ -1,28 +1,42 @@
 """Triton's kernels on the specification: compiled by Triton for a target, run here, without a GPU.
 
-What Triton prints needs three facts that the PTX does not have: how many warps a CTA has, how many bytes of dynamic shared
-memory, and how many of global memory each CTA works in. A `Kernel` is the text with them; a file keeps it.
+What Triton prints needs facts that the PTX does not have: how many warps a CTA has, how many bytes of dynamic shared memory, how
+many of global memory each CTA works in, and the boxes in which tensors are copied that the host describes. A `TritonKernel` is
+the text with them; a file keeps it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import ptxspec
 from ptxspec.base.files import write_whole
+from ptxspec.base.options import TensorSwizzle
 from ptxspec.machine.launch_plan import Outcome
 from ptxspec.machine.module import Module
 
 #: the hints that a parameter's type may have in a signature: its value is a multiple of 16, or is 1
 _HINTS = ("16", "1")
+#: by their numbers in what Triton says of a descriptor
+_SWIZZLES: tuple[TensorSwizzle, ...] = ("none", "32B", "64B", "128B")
+
+
+class DescribedArgument(NamedTuple):
+    """An argument that a kernel gets as a tensor map: its position among those that are not constants, and how it is copied.
+    `box` has the extents of a box in the order of the array's axes."""
+
+    position: int
+    box: tuple[int, ...]
+    swizzle: TensorSwizzle
 
 
 @dataclass(frozen=True)
@@ -33,14 +47,18 @@ class ConfiguredTritonKernel:
     grid: int | Sequence[int]
 
     def __call__(self, *args: Any, **how: Any) -> Outcome:
-        """Launch the kernel. `how` is what `Module.launch` takes beside its arguments, such as `engine` or `profile`. Raises what
-        it does."""
+        """Launch the kernel. An array stands for a tensor descriptor. `how` is what `Module.launch` takes beside its arguments,
+        such as `engine` or `profile`. Raises what it does."""
         kernel = self.kernel
         programs = self.grid if isinstance(self.grid, int) else math.prod(self.grid)
         # Triton's own parameters: what the programs work in, and what a profiler writes
         scratch = [np.zeros(kernel.scratch * programs, np.uint8) if kernel.scratch else np.uint64(0), np.uint64(0)]
+        given: list[Any] = []
+        described = {each.position: each for each in kernel.described}
+        for position, value in enumerate(args):
+            given += _descriptor(value, described[position]) if position in described else [value]
         return kernel.module.launch(
-            kernel.name, self.grid, 32 * kernel.warps, [*args, *scratch], dynamic_shared=kernel.shared, **how
+            kernel.name, self.grid, 32 * kernel.warps, [*given, *scratch], dynamic_shared=kernel.shared, **how
         )
 
 
@@ -54,6 +72,7 @@ class TritonKernel:
     warps: int
     shared: int = 0
     scratch: int = 0
+    described: tuple[DescribedArgument, ...] = ()
 
     @cached_property
     def module(self) -> Module:
@@ -69,9 +88,17 @@ class TritonKernel:
 
 
 def kept(path: str | Path) -> TritonKernel:
-    """The kernel in a file that `Kernel.keep` wrote. Triton is not needed. Raises OSError, and TypeError or ValueError for what
-    is no such file."""
-    return TritonKernel(**json.loads(Path(path).read_text()))
+    """The kernel in a file that `TritonKernel.keep` wrote. Triton is not needed. Raises OSError, and TypeError or ValueError for
+    what is no such file."""
+    return from_facts(json.loads(Path(path).read_text()))
+
+
+def from_facts(facts: dict[str, Any]) -> TritonKernel:
+    """The kernel whose fields were kept as JSON. Raises TypeError or ValueError for other facts."""
+    described = tuple(
+        DescribedArgument(position, tuple(box), swizzle) for position, box, swizzle in facts.get("described", ())
+    )
+    return TritonKernel(**{**facts, "described": described})
 
 
 def compiled(function: Any, signature: str, target: int = 80, **options: Any) -> TritonKernel:
@@ -93,13 +120,32 @@ def compiled(function: Any, signature: str, target: int = 80, **options: Any) ->
             f"a program of {facts.name} is {facts.num_ctas} CTAs: clusters of Triton's are not launched here"
         )
     scratch = -(-facts.global_scratch_size // facts.global_scratch_align) * facts.global_scratch_align
-    return TritonKernel(facts.name, made.asm["ptx"], facts.num_warps, facts.shared, scratch)
+    return TritonKernel(
+        facts.name, made.asm["ptx"], facts.num_warps, facts.shared, scratch, _described(types, facts.tensordesc_meta)
+    )
+
+
+def _described(types: dict[str, str], boxes: Sequence[dict[str, Any]]) -> tuple[DescribedArgument, ...]:
+    """What the host is to describe, given what Triton says of each descriptor."""
+    given = [type for type in types.values() if type != "constexpr"]
+    positions = [position for position, type in enumerate(given) if type.startswith("tensordesc")]
+    return tuple(
+        DescribedArgument(position, tuple(each["block_size"]), _SWIZZLES[each["swizzle"]])
+        for position, each in zip(positions, boxes, strict=True)
+    )
+
+
+def _descriptor(array: np.ndarray, how: DescribedArgument) -> list[Any]:
+    """The parameters that Triton has for a descriptor: the tensor map, the array's extents, and its strides in elements."""
+    strides = [np.int64(stride // array.itemsize) for stride in array.strides]
+    tensor = ptxspec.TensorMap(array, box=how.box[::-1], swizzle=how.swizzle)
+    return [tensor, *map(np.int32, array.shape), *strides]
 
 
 def _read(names: Sequence[str], signature: str) -> tuple[dict[str, str], dict[str, Any], dict[tuple[int], Any]]:
     """A signature as Triton's compiler takes it: types by name, constants by name, and what is promised of parameters by
     position. Raises ValueError."""
-    words = [word.strip() for word in signature.split(",")]
+    words = [word.strip() for word in re.split(r",(?![^<]*>)", signature)]
     if len(words) != len(names):
         raise ValueError(f"{len(words)} types or values for the {len(names)} parameters {', '.join(names)}")
     types: dict[str, str] = {}

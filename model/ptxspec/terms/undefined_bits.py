@@ -8,12 +8,12 @@ as quotients and floating point, is undefined in all bits if any bit of an opera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, Term, constant, integer
-from ptxspec.terms.vocabulary import FALSE, TRUE, known_result, low_bits, select, sign_extend, variables_in
+from ptxspec.terms.vocabulary import FALSE, TRUE, known_result, low_bits, select, sign_extend
 
 #: operators whose undefined bits are found bit by bit; a term with more of them than MOST_PARTS is taken as a whole
 _BY_BITS = frozenset(
@@ -59,10 +59,14 @@ class UndefinedBits:
         return some
 
     def any_below(self, *terms: Any) -> Bool:
-        """Whether a bit of a variable is undefined that some terms depend on."""
+        """Whether a bit of a variable is undefined that some terms depend on. What a selection by a variable leaves out does not
+        count, if there is a constant in its place, as for an addend that an instruction may leave out."""
+        names, choices = _leaves(terms)
         some = FALSE
-        for name in sorted(variables_in(terms)):
+        for name in sorted(names):
             some = some | _is_some(self.variables.get(name, _NONE))
+        for choice in choices:
+            some = some | _is_some(self.of(choice))
         return some
 
     def _parts(self, term: Any) -> int:
@@ -116,6 +120,35 @@ class UndefinedBits:
 def _is_whole(t: Any) -> bool:
     """Whether a term's undefined bits are not found bit by bit."""
     return t.op not in _BY_BITS or (isinstance(t, Int) and known_result(t) is not None)
+
+
+def _leaves(terms: Sequence[Any]) -> tuple[set[str], list[Any]]:
+    """The variables that terms depend on, and the selections, by a variable, of a part of a variable or a constant."""
+    names: set[str] = set()
+    choices: list[Any] = []
+    seen: set[int] = set()
+    todo = list(terms)
+    while todo:
+        t = todo.pop()
+        if id(t) in seen:
+            continue
+        seen.add(id(t))
+        if t.op == "var":
+            names.add(t.attrs[0])
+        elif t.op == "select" and isinstance(t, Int) and t.args[0].op == "var" and _is_optional(*t.args[1:]):
+            choices.append(t)
+        else:
+            todo += t.args
+    return names, choices
+
+
+def _is_optional(x: Any, y: Any) -> bool:
+    """Whether one of two terms is a constant, and the other a part of a variable."""
+    if y.op != "const":
+        x, y = y, x
+    while x.op in ("low", "signed", "shr", "bounded") and all(a.op == "const" for a in x.args[1:]):
+        x = x.args[0]
+    return bool(y.op == "const" and x.op == "var")
 
 
 def _is_none(bits: Any) -> bool:
