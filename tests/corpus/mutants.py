@@ -73,7 +73,7 @@ class Verdict(NamedTuple):
 def mutants(count: int, seed: int, family: str = "nvcc") -> Iterator[Mutant]:
     """Of modules that the checker accepts. The same for the same seed."""
     rng = random.Random(seed)
-    kinds = {"nvcc": KINDS, "hand": HAND}[family]
+    kinds = KINDS if family == "nvcc" else HAND
     sources = {}
     for source, own in seeds(family).items():
         small = {name: text for name, text in own.items() if len(text) <= LARGEST and complaint(text) is None}
@@ -126,12 +126,17 @@ def verdicts(found: Iterable[Mutant], workers: int = 2) -> Iterator[Verdict]:
     """Both verdicts on each; ptxas runs as often as there are workers, at the same time."""
     found = list(found)
     with ThreadPoolExecutor(workers) as pool:
-        for mutant, theirs in zip(found, pool.map(lambda m: refusal(m.text), found), strict=True):
+        for mutant, theirs in zip(found, pool.map(lambda m: refusal(m.text, arch=_arch(m.text)), found), strict=True):
             begun = time.thread_time()
             ours = complaint(mutant.text)
             taken = time.thread_time() - begun
             gaps = families(mutant.text) if ours is None else ()
             yield Verdict(mutant, ours, theirs, taken, gaps)
+
+
+def _arch(text: str) -> str:
+    """The target for which ptxas is asked."""
+    return "sm_90a" if re.search(r"^\.target\s+sm_90a", text, re.M) else "sm_90"
 
 
 def difference(verdict: Verdict) -> str:

@@ -11,7 +11,7 @@ import lzma
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -103,14 +103,14 @@ def declarations() -> dict[str, str]:
 
 def _exists(form: Form, absent: tuple[str, ...], era: str) -> bool:
     version, target = era.split()
-    now = (tuple(map(int, version.split("."))), int(target.removeprefix("sm_")))
+    now = (tuple(map(int, version.split("."))), int(target.removeprefix("sm_").rstrip("a")))
     operands = [o for o in form.syntax.operands if o.name not in absent]
     names = [name for o in operands for name in (o.name, o.second) if name]
     since, gone = form.definition.availability(form.modifiers, now[1], names), form.removal
     return (
         now[0] >= since[0]
         and now[1] >= since[1]
-        and not form.only
+        and (not form.only or era.split()[1] in form.only)
         and (gone is None or now[0] < gone[0] or now[1] < gone[1])
     )
 
@@ -159,18 +159,29 @@ def _module(kernels: list[FormKernel], era: str) -> str:
 
 def forms() -> dict[str, str]:
     """Some forms of every definition, in versions that have them. The same ones every time."""
+    return _of_forms((form for form in ptxspec.forms() if not form.is_dropped), ERAS)
+
+
+def hopper() -> dict[str, str]:
+    """Some forms of every definition of Hopper's asynchronous instructions: objects, copies, and products of warpgroups."""
+    words = ("wgmma", "mbarrier", "tensormap", "async", "setmaxnreg", "elect", "griddepcontrol", "cluster", "mapa")
+    some = (form for form in ptxspec.forms() if any(word in form.mnemonic for word in words))
+    return _of_forms((form for form in some if not form.only or "sm_90a" in form.only), ("9.0 sm_90a",))
+
+
+def _of_forms(wanted: Iterable[Form], versions: Sequence[str]) -> dict[str, str]:
+    """Some of these forms of every definition, in such of the versions as have them."""
     rng = random.Random(1)
     by_definition: dict[int, list[Form]] = {}
-    for form in ptxspec.forms():
-        if not form.is_dropped:
-            by_definition.setdefault(id(form.definition), []).append(form)
+    for form in wanted:
+        by_definition.setdefault(id(form.definition), []).append(form)
     chosen: dict[tuple[str, bool], list[FormKernel]] = {}
     found = {}
     for own in by_definition.values():
         for form in rng.sample(own, min(FORMS, len(own))):
             one = kernel(rng.choice(form.variants), "k", absent := rng.choice(form.absences))
             first = max((since for what, since in LATE.items() if what in one.text), default="")
-            eras = [era for era in ERAS if era >= first and _exists(form, absent, era)]
+            eras = [era for era in versions if era >= first and _exists(form, absent, era)]
             if not eras:
                 continue
             if _ALONE.search(one.text.split("target:")[0]):
@@ -189,6 +200,7 @@ def forms() -> dict[str, str]:
 FAMILIES: dict[str, tuple[Callable[[], dict[str, str]], ...]] = {
     "nvcc": (nvcc,),
     "hand": (written, examples, declarations, forms),
+    "hopper": (hopper,),
 }
 
 
