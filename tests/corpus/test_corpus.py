@@ -88,7 +88,8 @@ def of_mutants(family: str, count: int, seed: int) -> list[Verdict]:
     account = accounted(found, SECONDS)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < GIBIBYTES << 20
     assert (
-        min(account.seen[True, True], account.seen[False, False]) > count // {"nvcc": 4, "hand": 6, "hopper": 12}[family]
+        min(account.seen[True, True], account.seen[False, False])
+        > count // {"nvcc": 4, "hand": 6, "hopper": 12}[family]
     )
     return found
 
