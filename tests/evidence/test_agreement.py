@@ -59,7 +59,9 @@ def test_every_form_stands_up(opcode: str) -> None:
         assert one.interpretations is not False, one.form
         if one.interpretations is None:
             assert not signatures.pure(one.form), one.form
-            assert gaps.unasked(one.form) or gaps.entry(one.form, known, set()) is None, one.form
+            # engines agree on products of eight columns, which those of more are held against
+            of_more = opcode == "wgmma" and "n8k" not in one.form.mnemonic
+            assert of_more or gaps.unasked(one.form) or gaps.entry(one.form, known, set()) is None, one.form
         assert one.ptxas is not False, one.form
         if one.gpu is not None:
             assert one.gpu["agrees"] is True and one.gpu["vectors"] > 0, one.form
@@ -78,7 +80,7 @@ def test_every_pure_form_is_compared() -> None:
     pure = {f.definition for opcode in registry().opcodes for f in pure_forms(opcode)}
     others = {f.definition for f in ptxspec.forms() if not only_orders(f) or f.definition.results} - pure
     warps = {"shfl", "vote", "activemask", "match", "redux", "elect", "bar", "barrier"}
-    warps |= {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"}
+    warps |= {"mma", "wmma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"}
     # a variable's address is no value: these run in tests/machine
     assert {d.name for d in others if d.module.rsplit(".", 1)[-1].split("_")[0] not in warps} == {
         "ld", "ld_nc", "ld_ordered", "ldu", "st", "st_ordered", "bra", "ret", "exit", "mov_address", "mov_function",

@@ -209,7 +209,7 @@ class Combination:
     def _orders_of(self, name: str, members: list[int]) -> list[ObjectOrder]:
         """Those of one object."""
         (number,) = (k for k, piece in enumerate(self.pieces) if piece.bytes.object == name)
-        first = next(i for i in bits(self.pieces[number].written_by) if self.operations[i].thread is None)
+        (first,) = (i for i in bits(self.pieces[number].written_by) if self.operations[i].thread is None)
         precedes, of = contracts.operations.precedes, self.operations  # what contradicts that breaks an axiom
         before = {i: frozenset(k for k in members if precedes(of[k], of[i])) for i in members}
         made: list[ObjectOrder] = []
