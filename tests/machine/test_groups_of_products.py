@@ -59,6 +59,10 @@ WRONG: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "d of another shape": ("product without fence", "n16", (FENCE, IN_MEMORY, OTHER_SHAPE, COMMIT, WAIT)),
     "d of another shape behind a fence": ("product not waited for", "n16", (FENCE, IN_MEMORY, FENCE, OTHER_SHAPE, COMMIT, WAIT)),
     "memory overwritten": ("source of a copy", "[m], w;", (FENCE, IN_MEMORY, COMMIT, "st.shared.b32 [m], w;", WAIT)),
+    "the last rows of a overwritten": (
+        "source of a copy", "[m + 2032], w;", (FENCE, IN_MEMORY, COMMIT, "st.shared.b32 [m + 2032], w;", WAIT),
+    ),
+    "b overwritten": ("source of a copy", "[m], w;", (FENCE, IN_REGISTERS, COMMIT, "st.shared.b32 [m], w;", WAIT)),
     "unlike descriptors of warps": ("warpgroup operands", SHAPE, (FENCE, f"{OF_ONE_WARP} add.u64 db, db, 1;", IN_MEMORY)),
     "unlike descriptors of lanes": (
         "warpgroup operands", SHAPE, (FENCE, "setp.eq.u32 p, t, 77; @p add.u64 da, da, 1;", IN_MEMORY),
