@@ -104,7 +104,7 @@ class _ProductRules:
             return [*ops, *self._step(op, role.step, [_GROUPS], *operands)]
         shape = integer(self.shapes.setdefault(op.plan.form.modifiers["shape"], len(self.shapes) + 1))
         for name, operand in given:
-            is_accumulator = name in role.accumulators
+            is_accumulator = name in op.plan.form.definition.accumulators
             step, more = (page.accumulate_product, [shape]) if is_accumulator else (page.give_to_product, [])
             for record, names in self._of(registers_in(operand)).items():
                 ops += self._step(op, step, [record, _GROUPS], *more, names=names)
@@ -151,10 +151,10 @@ class _ProductRules:
 
 def _operands(op: Op) -> Iterator[tuple[str, tree.Operand]]:
     """The operands of an instruction whose registers a product uses, with their names."""
-    role = _role(op)
+    role, accumulators = _role(op), op.plan.form.definition.accumulators
     if role is not None:
         for part, operand in parts_of(op):
-            if isinstance(part, Read) and part.name in (*role.accumulators, *role.reads):
+            if isinstance(part, Read) and part.name in (*accumulators, *role.reads):
                 yield part.name, operand
 
 

@@ -23,12 +23,11 @@ Constants: TypeAlias = range | tuple[int, ...]
 
 
 class ProductRole(NamedTuple):
-    """What an instruction has to do with products of a warpgroup, which have registers in flight: it initiates one that `reads`
-    the registers of some operands and has others as `accumulators`; or it takes a `step` on what the thread has done about them,
-    which has constant operands."""
+    """What an instruction has to do with products of a warpgroup, which have registers in flight: it initiates one, which `reads`
+    the registers of some operands beside its accumulators; or it takes a `step` on what the thread has done about them, which has
+    constant operands."""
 
     reads: tuple[str, ...] = ()
-    accumulators: tuple[str, ...] = ()
     step: Step | None = None
     operands: tuple[str, ...] = ()
 
@@ -427,10 +426,10 @@ def accumulates(definition: Definition, **operands: str) -> None:
     definition.accumulators.update(operands)
 
 
-def initiates_product(definition: Definition, *, accumulators: tuple[str, ...], reads: tuple[str, ...] = ()) -> None:
-    """The instruction initiates a product of a warpgroup, in whose shape it is: the registers of these operands are in flight
-    until the thread has waited for it."""
-    _has_role(definition, ProductRole(reads, accumulators))
+def initiates_product(definition: Definition, *, reads: tuple[str, ...] = ()) -> None:
+    """The instruction initiates a product of a warpgroup, in whose shape it is: the registers of these operands, and of those
+    that it accumulates, are in flight until the thread has waited for it."""
+    _has_role(definition, ProductRole(reads))
 
 
 def orders_products(definition: Definition, step: Step, *operands: str) -> None:
@@ -439,7 +438,7 @@ def orders_products(definition: Definition, step: Step, *operands: str) -> None:
 
 
 def _has_role(definition: Definition, role: ProductRole) -> None:
-    for name in (*role.reads, *role.accumulators, *role.operands):
+    for name in (*role.reads, *role.operands):
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")
     definition.product = role

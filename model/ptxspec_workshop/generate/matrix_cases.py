@@ -25,6 +25,7 @@ from ptxspec.evidence.kernels.instruction_modules import (
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, Load, Store
 from ptxspec.terms.types import TYPES, Type
+from ptxspec_workshop.generate import product_operands
 from ptxspec_workshop.generate.cases import Launch, blank_rows, unlike
 from ptxspec_workshop.generate.function_cases import columns
 
@@ -37,7 +38,7 @@ WHOLE = 8
 
 def asks(form: Form) -> bool:
     """Whether a whole warp executes the form: a product of matrices, or what moves them."""
-    if form.syntax.opcode == "wgmma":  # by four warps, with cases of their own
+    if product_operands.asks(form):  # by four warps, with cases of their own
         return False
     effect = form.meaning(form.absences[-1]).effect
     in_registers = form.definition.results or form.definition.tuples

@@ -23,7 +23,7 @@ from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, ImageAccess
 from ptxspec.terms.types import TYPES
-from ptxspec_workshop.generate import matrix_cases
+from ptxspec_workshop.generate import matrix_cases, product_operands
 from ptxspec_workshop.generate.cases import Launch, blank_rows, key, unlike
 from ptxspec_workshop.generate.former_modules import module_for_ptxas
 from ptxspec_workshop.generate.function_cases import columns
@@ -45,7 +45,7 @@ CTA = 128
 
 def meets(form: Form) -> bool:
     """Whether the form has results that depend on other threads of a warp or of a barrier."""
-    if form.syntax.opcode == "wgmma":  # by four warps, with cases of their own
+    if product_operands.asks(form):  # by four warps, with cases of their own
         return False
     meaning = form.meaning(form.absences[-1])
     of_warp = not isinstance(meaning.effect, ImageAccess) and not matrix_cases.asks(form)
