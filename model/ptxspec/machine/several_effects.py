@@ -17,13 +17,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Read, Written, parts_of
 from ptxspec.machine.flow import destinations, registers_in, values_of
 from ptxspec.machine.special import variables_of
-from ptxspec.terms.core import Int, Term, integer, variable, variable_of
+from ptxspec.terms.core import Bool, Int, Term, integer, variable, variable_of
 from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.effects import (
     NUMBER,
@@ -83,96 +84,95 @@ class _InstructionParts:
     def __init__(self, op: Op, index: int, registers: dict[str, Type], shared: SharedMeanings):
         self.op, self.index, self.registers, self.shared = op, index, registers, shared
         self.meaning = op.plan.meaning
-        self.kept: dict[str, Type] = {}
+        self.kept: dict[str, Input] = {}
         self.labels: dict[str, int] = {}
+        self.ops: list[Op] = []
         first, *others = (self.meaning.effect, *self.meaning.more)
         assert first is not None
-        if isinstance(first, Initiate):
+        if isinstance(first, Initiate | Advance):
             self.ops = [self._op(effect, self.meaning.inputs, ()) for effect in (first, *others)]
-            return
-        if isinstance(first, Load | Update) and first.life is not None:
-            self.ops = []
-            read = self._on_object(first, others)
-            if self.meaning.results:
-                self.ops.append(self._last(read))
-            return
-        if isinstance(first, Load) and not all(isinstance(effect, Load) for effect in others):
-            self.ops = []
+        elif isinstance(first, Load | Update) and first.life is not None:
+            self._on_object(first, others)
+        elif isinstance(first, Load) and not all(isinstance(effect, Load) for effect in others):
             self._by_what_is_loaded([first, *others])
-            return
-        if isinstance(first, Advance):
-            self.ops = [self._op(effect, self.meaning.inputs, ()) for effect in (first, *others)]
-            return
-        checks = [effect for effect in others if isinstance(effect, Check)]
-        if checks and len(checks) == len(others):
-            self.ops = self._checked(first, checks)
-            return
-        others = [effect for effect in others if not isinstance(effect, Check)]
-        if isinstance(first, Load | Store):
-            others, self.ops = [first, *others], []
-            known = False
+        elif isinstance(first, Load | Store):
+            self._accesses([first, *others])
+        elif all(isinstance(effect, Check) for effect in others):
+            self._checked(first, [effect for effect in others if isinstance(effect, Check)])
         else:
-            known = True
-        accesses: list[Load | Store] = []
-        outputs: list[Int] = []
-        fences = [effect for effect in others if isinstance(effect, Fence)]
-        operations = [effect for effect in others if isinstance(effect, Initiate)]
-        for effect in others[: len(others) - len(fences) - len(operations)]:
-            match effect:
-                case Load():
-                    values: tuple[Int, ...] = ()
-                case Store():
-                    values = effect.values
-                case _:
-                    raise AssertionError("what follows the first effect is an access")
-            terms: list[Int] = [low_bits(effect.address, 64), *values]
-            terms += [number(effect.holds)] if effect.holds is not None else []
-            if known:
-                outputs += (t for t in terms if not _is_loaded(t))
-                terms = [t if _is_loaded(t) else variable(self._keep(TYPES["b64"]), 64) for t in terms]
-            changed: dict[str, Any] = {}
-            if effect.holds is not None:
-                changed["holds"] = low_bits(terms.pop(), 1) == 1
-            if isinstance(effect, Store):
-                changed["values"] = tuple(low_bits(v, effect.type.width) for v in terms[1:])
-            accesses.append(replace(effect, address=terms[0], **changed))
-        later: dict[str, Term] = {}
-        learned: dict[int, Term] = {}
-        if known:
-            given = [v for r in self.meaning.results for v in r.values]
-            if operations or any(_LANE.attrs[0] in variables_of(v) for v in given):
-                later[_LANE.attrs[0]] = low_bits(variable(self._keep(TYPES["b64"]), 64), _LANE.attrs[1])
-                outputs.append(_LANE)
-            for term in _given_by_lanes(given):
-                learned[id(term)] = _in_range_of(term, variable(self._keep(TYPES["b64"]), 64))
-                outputs.append(term)
-            kept = [variable(self._keep(TYPES["b64"]), 64) for _ in checks]
-            outputs += (number(check.holds) for check in checks)
-            results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, outputs, strict=True)]
-            self.ops = [self._op(first, self.meaning.inputs, results)]
-            for check, holds in zip(checks, kept, strict=True):
-                self.ops.append(self._op(replace(check, holds=low_bits(holds, 1) == 1), self._inputs(), ()))
-        self.ops += [self._op(_substituted(effect, later), self._all_inputs(), ()) for effect in operations]
-        later |= self._accessed(accesses)
-        self.ops += [self._op(fence, (), ()) for fence in fences]
-        if self.meaning.results:
-            self.ops += self._each_result(later, learned) or [self._last(later, learned)]
+            self._after_a_meeting(first, others)
 
-    def _checked(self, first: Effect, checks: Sequence[Check]) -> list[Op]:
-        """The first effect with all results, and the checks of what is known by then."""
+    def _accesses(self, effects: Sequence[Effect]) -> None:
+        """Add accesses one after the other, and the fences that come last."""
+        fences = [effect for effect in effects if isinstance(effect, Fence)]
+        known = self._accessed(effects[: len(effects) - len(fences)])
+        self.ops += [self._op(fence, (), ()) for fence in fences]
+        self._leave_results(known, {})
+
+    def _after_a_meeting(self, first: Effect, others: Sequence[Effect]) -> None:
+        """Add a meeting of the warp, and what follows it: checks of what the lanes gave, operations, accesses, and fences."""
+        checks = [effect for effect in others if isinstance(effect, Check)]
+        operations = [effect for effect in others if isinstance(effect, Initiate)]
+        fences = [effect for effect in others if isinstance(effect, Fence)]
+        accesses = [effect for effect in others if isinstance(effect, Load | Store)]
+        assert len(others) == sum(map(len, (checks, operations, fences, accesses))), "nothing else follows a meeting"
+        given = list[tuple[str, Type, Term]]()
+        accesses = [self._settled(effect, given) for effect in accesses]
+        results = [v for r in self.meaning.results for v in r.values]
+        known, learned = dict[str, Term](), dict[int, Term]()
+        if operations or any(_LANE.attrs[0] in variables_of(v) for v in results):
+            known[_LANE.attrs[0]] = low_bits(self._from_meeting(_LANE, given), _LANE.attrs[1])
+        for term in _given_by_lanes(results):
+            learned[id(term)] = _in_range_of(term, self._from_meeting(term, given))
+        checks = [replace(check, holds=self._truth_from_meeting(check.holds, given)) for check in checks]
+        self.ops.append(self._op(first, self.meaning.inputs, given))
+        self.ops += [self._op(check, self._inputs(), ()) for check in checks]
+        self.ops += [self._op(_substituted(effect, known), self._all_inputs(), ()) for effect in operations]
+        known |= self._accessed(accesses)
+        self.ops += [self._op(fence, (), ()) for fence in fences]
+        self._leave_results(known, learned)
+
+    def _from_meeting(self, term: Int, given: list[tuple[str, Type, Term]]) -> Int:
+        """A register of 64 bits that holds a term of what the lanes gave, which is added to what a meeting leaves."""
+        name = self._keep(TYPES["b64"])
+        given.append((name, TYPES["b64"], low_bits(term, 64)))
+        return variable(name, 64)
+
+    def _truth_from_meeting(self, holds: Bool, given: list[tuple[str, Type, Term]]) -> Bool:
+        """The same of something that holds or not."""
+        return low_bits(self._from_meeting(number(holds), given), 1) == 1
+
+    def _settled(self, effect: Load | Store, given: list[tuple[str, Type, Term]]) -> Load | Store:
+        """An access of registers that hold what the lanes gave for it. What accesses before it have loaded stays as it is."""
+        changed: dict[str, Any] = {"address": self._from_meeting(effect.address, given)}
+        if effect.holds is not None:
+            changed["holds"] = self._truth_from_meeting(effect.holds, given)
+        if isinstance(effect, Store):
+            changed["values"] = tuple(
+                value if _is_loaded(value) else low_bits(self._from_meeting(value, given), effect.type.width)
+                for value in effect.values
+            )
+        return replace(effect, **changed)
+
+    def _leave_results(self, known: dict[str, Term], learned: dict[int, Term]) -> None:
+        """Add what computes the results of what is known by then, if there are any."""
+        if self.meaning.results:
+            self.ops += self._each_result(known, learned) or [self._last(known, learned)]
+
+    def _checked(self, first: Effect, checks: Sequence[Check]) -> None:
+        """Add the first effect with all results, and the checks of what is known by then."""
         results, names = self.meaning.results, [self._keep(TYPES["b64"]) for _ in checks]
         outcomes = [Result(TYPES["b64"], (low_bits(number(check.holds), 64),)) for check in checks]
         meaning = Meaning(self.meaning.inputs, (*results, *outcomes), first)
         parts = (*self.op.plan.parts, *(Written(len(results) + i) for i in range(len(names))))
         operands = (*self.op.operands, *map(tree.Name, names))
-        ops = [self.op._replace(plan=self.op.plan._replace(meaning=meaning, parts=parts), operands=operands)]
+        self.ops = [self.op._replace(plan=self.op.plan._replace(meaning=meaning, parts=parts), operands=operands)]
         for check, name in zip(checks, names, strict=True):
             holds = low_bits(variable(name, 64), 1) == 1
-            ops.append(self._op(replace(check, holds=holds), self._inputs(), ()))
-        return ops
+            self.ops.append(self._op(replace(check, holds=holds), self._inputs(), ()))
 
-    def _on_object(self, first: Load | Update, others: Sequence[Effect]) -> dict[str, Term]:
-        """Add a step on an object, and what follows; the register that holds what was read, as `_accessed` has it."""
+    def _on_object(self, first: Load | Update, others: Sequence[Effect]) -> None:
+        """Add a step on an object, and what follows: the results too, of the register that holds what was read."""
         name, word = self._keep(first.type.bits), variable("%loaded0", first.type.width)
         known: dict[str, Term] = {"%loaded0": variable(name, first.type.width)}
         self.ops.append(self._op(first, self.meaning.inputs, [(name, first.type.bits, word)]))
@@ -184,7 +184,8 @@ class _InstructionParts:
             if isinstance(after, Await):
                 after = replace(after, again=self._label(0))
             self.ops.append(self._op(after, self._all_inputs(), ()))
-        return known
+        if self.meaning.results:
+            self.ops.append(self._last(known))
 
     def _by_what_is_loaded(self, effects: Sequence[Effect]) -> None:
         """Add loads, and what follows them: checks of what was loaded, and operations that depend on it."""
@@ -230,7 +231,8 @@ class _InstructionParts:
     def _keep(self, type: Type) -> str:
         """A new register."""
         name = f"@{self.index}.{len(self.kept)}"
-        self.kept[name] = self.registers[name] = type
+        self.kept[name] = Input(name, type, (variable(name, type.width),))
+        self.registers[name] = type
         return name
 
     def _accessed(self, accesses: Sequence[Load | Store]) -> dict[str, Term]:
@@ -248,7 +250,7 @@ class _InstructionParts:
         return loaded
 
     def _inputs(self) -> list[Input]:
-        return [Input(name, type, (variable(name, type.width),)) for name, type in self.kept.items()]
+        return list(self.kept.values())
 
     def _op(self, effect: Effect | None, inputs: Sequence[Input], results: Sequence[tuple[str, Type, Term]]) -> Op:
         """An instruction that writes registers of ours."""
@@ -263,7 +265,7 @@ class _InstructionParts:
         if len(results) <= MOST_TOGETHER:
             return []
         operands = {symbol.attrs[0]: (type, operand) for type, symbol, operand in values_of(self.op)}
-        operands |= {name: (type, tree.Name(name)) for name, type in self.kept.items()}
+        operands |= {name: (kept.type, tree.Name(name)) for name, kept in self.kept.items()}
         ops: list[Op] = []
         written: set[str] = set()
         for name, type, value in results:
@@ -287,9 +289,9 @@ class _InstructionParts:
         given = (tree.Name(register), *(operands[name][1] for name in names))
         return self.op._replace(plan=self.op.plan._replace(meaning=meaning, parts=parts), operands=given)
 
-    def _last(self, known: dict[str, Term], learned: dict[int, Term] | None = None) -> Op:
+    def _last(self, known: dict[str, Term], learned: Mapping[int, Term] = MappingProxyType({})) -> Op:
         """What computes the results of what is known by then."""
-        memo = dict(learned or {})
+        memo = dict(learned)
         results = tuple(
             r._replace(values=tuple(substitute(v, known, memo) for v in r.values)) for r in self.meaning.results
         )

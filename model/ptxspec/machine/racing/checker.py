@@ -414,18 +414,46 @@ class RaceChecker:
         count = made.get("suspects")
         if count:
             made.set("suspects", 0)
-            for row in made.array("suspected")[: count * words].reshape(-1, words).tolist():
-                self._judge(SuspectedRace(*row))
+            self._judge(made.array("suspected")[: count * words].reshape(-1, words).copy())
         return count
 
-    def _judge(self, s: SuspectedRace) -> None:
+    def _judge(self, suspects: np.ndarray) -> None:
+        """Judge suspects that were noted while no thread learned anything, a row each. Many differ in the location alone, or in
+        the lane, and of each kind one is judged."""
+        all = SuspectedRace(*suspects.T)
+        threads, others = (np.where(all.ordered, -1, column) for column in (all.thread, all.other))
+        ctas = (self.knowledge.cta_of(column) for column in (all.thread, all.other))
+        alike = np.column_stack([threads, others, *ctas, all.thread == all.other, *all[2:4], *all[5:]])
+        _, first, which = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        before: dict[tuple[Any, ...], bool] = {}
+        races = [self._is_race(SuspectedRace(*row), before) for row in suspects[first].tolist()]
+        for row in suspects[np.array(races)[which.reshape(-1)]].tolist():
+            self._report(SuspectedRace(*row))
+
+    def _is_race(self, s: SuspectedRace, known: dict[tuple[Any, ...], bool]) -> bool:
+        """Whether two accesses race; `known` are answers that other suspects have had."""
+        if not s.ordered:
+            asked = s.other, s.time, self.knowledge.knowing(s.thread)
+            if asked not in known:
+                known[asked] = self.knowledge.is_before(*asked)
+            if not known[asked]:
+                return True
+        before, kind = self._kinds(s)
+        level = self.knowledge.level(s.other, s.thread)
+        return not (self.classes.connected(before, kind, level) or self._fenced(before, kind, s))
+
+    def _kinds(self, s: SuspectedRace) -> tuple[int, int]:
+        """The classes of the earlier access and of the later one."""
+        classes = self.classes
+        return (classes.writes if s.wrote else classes.reads)[s.by], (classes.writes if s.writes else classes.reads)[
+            s.op
+        ]
+
+    def _report(self, s: SuspectedRace) -> None:
+        """Count a race, and make a finding of it."""
         classes, knowledge = self.classes, self.knowledge
-        kind = (classes.writes if s.writes else classes.reads)[s.op]
-        before = (classes.writes if s.wrote else classes.reads)[s.by]
+        before, kind = self._kinds(s)
         level = knowledge.level(s.other, s.thread)
-        ordered = bool(s.ordered) or knowledge.is_before(s.other, s.time, s.thread)
-        if ordered and (classes.connected(before, kind, level) or self._fenced(before, kind, s)):
-            return
         self._count(s)
 
         def finding() -> LaunchFinding:

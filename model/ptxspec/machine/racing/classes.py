@@ -84,6 +84,8 @@ class OperationClasses:
         self._strong = self._table(contracts.scopes.morally_strong(self.model).holds_of)
         self._connected = self._table(contracts.races.needs_no_proxy_fence)
         self._spared = self._strong | self._table(contracts.races.are_on_objects)
+        #: what `links` has answered: many accesses are of few classes
+        self._links: dict[tuple[int, int], bool] = {}
 
     def _note(self, i: int, op: Op) -> None:
         kinds, whole = OperationKind, op.plan.meaning.effect
@@ -253,8 +255,10 @@ class OperationClasses:
 
     def links(self, fence: int, kind: int) -> bool:
         """Whether a proxy fence orders accesses of a class with generic ones, in either direction, in its CTA."""
-        page, by, at = contracts.causality, self.all[kind].operation(), self.all[fence].operation()
-        return page.leads_out(by, at) or page.leads_in(at, by)
+        if (fence, kind) not in self._links:
+            page, by, at = contracts.causality, self.all[kind].operation(), self.all[fence].operation()
+            self._links[fence, kind] = page.leads_out(by, at) or page.leads_in(at, by)
+        return self._links[fence, kind]
 
 
 def _completes_on_object(effect: effects.Effect | None) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.racing.classes import OperationClasses
@@ -26,6 +28,8 @@ class Releaser(NamedTuple):
     thread: int
 
 
+#: the number of a thread, or of each of several
+Threads = TypeVar("Threads", int, np.ndarray)
 #: what is released: by whom, and the entries of a log, up to one
 Released = tuple[Releaser, Unit, int]
 
@@ -85,7 +89,8 @@ class Knowledge:
 
     # threads -------------------------------------------------------------------------------------------------------------
 
-    def cta_of(self, thread: int) -> int:
+    def cta_of(self, thread: Threads) -> Threads:
+        """The CTA of a thread, or of each of an array."""
         return thread // self.threads
 
     def warp_of(self, thread: int) -> int:
@@ -115,11 +120,15 @@ class Knowledge:
             join(self._known.setdefault(unit, {}), known)
             self._knowing[cta].add(unit)
 
-    def is_before(self, other: int, time: int, thread: int) -> bool:
-        """Whether a thread knows what another one did at a time."""
-        units = (THREAD, other), (WARP, self.warp_of(other)), (CTA, self.cta_of(other))
+    def knowing(self, thread: int) -> tuple[Unit, ...]:
+        """The units whose knowledge a thread has: itself, its warp, its CTA, without those that know nothing."""
         mine = (CTA, self.cta_of(thread)), (WARP, self.warp_of(thread)), (THREAD, thread)
-        return any(self.logs.time(self._known[unit], units) >= time for unit in mine if unit in self._known)
+        return tuple(unit for unit in mine if unit in self._known)
+
+    def is_before(self, other: int, time: int, knowing: tuple[Unit, ...]) -> bool:
+        """Whether one of these units knows what another thread did at a time."""
+        units = (THREAD, other), (WARP, self.warp_of(other)), (CTA, self.cta_of(other))
+        return any(self.logs.time(self._known[unit], units) >= time for unit in knowing)
 
     # barriers ------------------------------------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ class ThreadOrders:
 
     def is_before(self, other: int, time: int, thread: int) -> bool:
         """Whether what a thread did at a time is ordered before what another one does now."""
-        return other == thread or self.knowledge.is_before(other, time, thread)
+        return other == thread or self.knowledge.is_before(other, time, self.knowledge.knowing(thread))
 
     def done(self, thread: int) -> Known:
         """What a thread did up to now."""
