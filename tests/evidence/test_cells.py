@@ -25,6 +25,7 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES
 from ptxspec_workshop.compare import interpretations
 from ptxspec_workshop.generate.function_cases import cells_of
+from ptxspec_workshop.generate.representatives import representatives
 from ptxspec_workshop.record import stored_answers
 from ptxspec_workshop.record.families import FUNCTIONS
 
@@ -50,7 +51,7 @@ def test_what_goes_in_and_what_comes_out() -> None:
 
 
 def test_no_other_form_uses_the_condition_code() -> None:
-    assert [f for f in ptxspec.forms() if f.meaning().uses_carry] == CARRIES
+    assert [f for f in representatives(ptxspec.forms()) if f.meaning().uses_carry] == CARRIES
 
 
 def test_one_form_stands_for_all_its_orderings() -> None:
