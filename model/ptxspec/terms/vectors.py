@@ -6,7 +6,7 @@ A value that is the same in all lanes stays a word, and what is computed from su
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ptxspec.base.records import NamedTuple
@@ -23,19 +23,18 @@ WIDEST = 64
 
 
 class VectorShape(NamedTuple):
-    """How a vector goes from lane to lane, in words of its width: each half of the lanes begins with `base`, the second with
-    `jump` added, and a lane has `step` more than the one before it; if `holds`."""
+    """How a vector goes from lane to lane, in words of its width: a lane has `base`, and beside it the step of each bit that its
+    number has, lowest first; if `holds`. So has a coordinate of a thread in its CTA wherever sizes are powers of two."""
 
     base: str
-    step: str
-    jump: str
+    steps: tuple[str, ...]
     holds: str
 
 
 def _each(of: Callable[..., str], holds: str, *shapes: VectorShape) -> VectorShape:
     """A shape whose words are made of those of others."""
-    first, second, third = ([shape[part] for shape in shapes] for part in range(3))
-    return VectorShape(of(*first), of(*second), of(*third), holds)
+    steps = zip(*(shape.steps for shape in shapes), strict=True)
+    return VectorShape(of(*(shape.base for shape in shapes)), tuple(of(*each) for each in steps), holds)
 
 
 class NoVectors(Exception):
@@ -133,7 +132,7 @@ class VectorEmitter(Emitter):
     def shape(self, value: str) -> VectorShape | None:
         """The shape of a value, written where the lines have come to; None if none is known."""
         if value not in self.varying:
-            return VectorShape(value, "0", "0", "true")
+            return VectorShape(value, ("0",) * self.bit_count, "true")
         shape_of = self.shapes.get(value)
         return None if shape_of is None else shape_of()
 
@@ -152,7 +151,7 @@ class VectorEmitter(Emitter):
         if op == "mul" and x not in self.varying:
             x, y = y, x
         a = None if y in self.varying else self.shape(x)
-        return None if a is None else _each(lambda p: self.binary(op, p, y, n), a.holds, a)
+        return None if a is None else _each(lambda p: "0" if p == "0" else self.binary(op, p, y, n), a.holds, a)
 
     def _selected(self, c: str, x: str, y: str, n: int) -> VectorShape | None:
         """That of the first or of the second, if all lanes take the same."""
@@ -176,7 +175,7 @@ class VectorEmitter(Emitter):
         a = self.shape(x)
         if a is None:
             return None
-        least, most = self.spans(a.step, a.jump)
+        least, most = self.spans(a.steps)
         ends = [self.compare("ule", self.binary("add", a.base, end, 64), y, 64) for end in (least, most)]
         return a._replace(holds=self.logic("and", a.holds, self.logic("and", *ends)))
 
@@ -186,8 +185,8 @@ class VectorEmitter(Emitter):
         if a is None or to > 64:
             return None
         base = super().extend(a.base, n, 64, signed) if n < 64 else a.base
-        step, jump = (super(VectorEmitter, self).extend(p, n, 64, True) for p in (a.step, a.jump))
-        least, most = self.spans(step, jump)
+        steps = tuple(super(VectorEmitter, self).extend(p, n, 64, True) for p in a.steps)
+        least, most = self.spans(steps)
         low, high = self.binary("add", base, least, 64), self.binary("add", base, most, 64)
         if signed:
             half = 1 << (n - 1)
@@ -195,37 +194,50 @@ class VectorEmitter(Emitter):
         else:
             inside = [self.compare("ult", e, str(1 << n), 64) for e in (low, high)]
         holds = self.logic("and", a.holds, self.logic("and", *inside))
-        whole = VectorShape(base, step, jump, holds)
+        whole = VectorShape(base, steps, holds)
         return whole if to == 64 else _each(lambda p: self.truncate(p, 64, to), holds, whole)
 
-    def spans(self, step: str, jump: str) -> tuple[str, str]:
+    def spans(self, steps: Sequence[str]) -> tuple[str, str]:
         """How far the least and the greatest number of a shape are from its base, in words of 64 bits."""
         self.needs |= {f"declare i64 @llvm.{op}.i64(i64, i64)" for op in ("smin", "smax")}
-        through = self.binary("mul", step, str(self.lanes // 2 - 1), 64)
         ends = []
         for op in ("smin", "smax"):
-            both = [f"call i64 @llvm.{op}.i64(i64 {p}, i64 0)" for p in (through, jump)]
-            ends.append(self.binary("add", self.emit(both[0]), self.emit(both[1]), 64))
+            end = "0"
+            for step in steps:
+                part = "0" if step == "0" else self.emit(f"call i64 @llvm.{op}.i64(i64 {step}, i64 0)")
+                end = self.binary("add", end, part, 64)
+            ends.append(end)
         return ends[0], ends[1]
 
-    def described(self, vector: str, n: int, steps: tuple[int, int] | None = None) -> VectorShape:
-        """The shape that a vector has if its first elements go on to the others; with `steps`, a step and a jump, if these are
-        its own."""
-        half, type = self.lanes // 2, self.type(f"i{n}")
+    @property
+    def bit_count(self) -> int:
+        """How many bits the number of a lane has."""
+        return self.lanes.bit_length() - 1
+
+    def stepped(self, steps: Sequence[str], n: int) -> str:
+        """A vector that has in each lane the steps of the bits of its number."""
+        total = "0"
+        for bit, step in enumerate(steps):
+            if step == "0":
+                continue
+            lanes = ", ".join(f"i{n} {-(k >> bit & 1)}" for k in range(self.lanes))
+            part = self.vector(f"and {self.type(f'i{n}')} {self.spread(step, f'i{n}')}, <{lanes}>")
+            total = self.binary("add", total, part, n)
+        return total
+
+    def described(self, vector: str, n: int, steps: tuple[int, ...] | None = None) -> VectorShape:
+        """The shape that a vector has if the lanes whose numbers have one bit go on to the others; with `steps`, if these are its
+        own."""
+        type = self.type(f"i{n}")
+        base = self.emit(f"extractelement {type} {vector}, i64 0")
         if steps is not None:
-            base = self.emit(f"extractelement {type} {vector}, i64 0")
-            numbers = (k % half * steps[0] + k // half * steps[1] & (1 << n) - 1 for k in range(self.lanes))
+            numbers = (sum(s for bit, s in enumerate(steps) if k >> bit & 1) & (1 << n) - 1 for k in range(self.lanes))
             every = self.vector(f"add {type} {self.spread(base, f'i{n}')}, <{', '.join(f'i{n} {k}' for k in numbers)}>")
-            step, jump = (str(k & (1 << n) - 1) for k in steps)
-            return VectorShape(base, step, jump, self._are_equal(every, vector, n))
-        base, second, middle = (self.emit(f"extractelement {type} {vector}, i64 {k}") for k in (0, 1, half))
-        step, jump = self.binary("sub", second, base, n), self.binary("sub", middle, base, n)
-        places = ", ".join(f"i{n} {k % half}" for k in range(self.lanes))
-        halves = ", ".join(f"i{n} {k // half}" for k in range(self.lanes))
-        by_step = self.vector(f"mul {type} {self.spread(step, f'i{n}')}, <{places}>")
-        by_jump = self.vector(f"mul {type} {self.spread(jump, f'i{n}')}, <{halves}>")
-        made = self.binary("add", self.binary("add", by_step, by_jump, n), base, n)
-        return VectorShape(base, step, jump, self._are_equal(made, vector, n))
+            return VectorShape(base, tuple(str(s & (1 << n) - 1) for s in steps), self._are_equal(every, vector, n))
+        others = [self.emit(f"extractelement {type} {vector}, i64 {1 << bit}") for bit in range(self.bit_count)]
+        measured = tuple(self.binary("sub", other, base, n) for other in others)
+        made = self.binary("add", self.stepped(measured, n), base, n)
+        return VectorShape(base, measured, self._are_equal(made, vector, n))
 
     def _are_equal(self, x: str, y: str, n: int) -> str:
         return self.emit(f"icmp eq i{self.lanes} {self.bits(self.compare('eq', x, y, n))}, -1")

@@ -11,9 +11,10 @@ from ptxspec.machine.counting import counter_of, moves_always
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import registers_read, registers_written
 from ptxspec.machine.memory import is_of_threads
-from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage, result_type
+from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage
 from ptxspec.machine.native.accesses import ADDRESS, Accesses
 from ptxspec.machine.native.context import llvm_type
+from ptxspec.machine.native.lane_words import result_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
@@ -119,7 +120,7 @@ class WarpAccesses:
             ways.append((f"{n}.{label}", vectors))
 
         if shape is not None:
-            numbers = [f"i64 {part}" for part in shape[:3]]
+            numbers = [f"i64 {part}" for part in (shape.base, *shape.steps)]
             attempt("row", self.functions.in_shape(effect, space), [*numbers, f"i1 {shape.holds}"], f"{n}.others")
             lines.append(f"{n}.others:")
         if shape is not None:
