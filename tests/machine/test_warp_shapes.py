@@ -186,3 +186,13 @@ def test_a_loop_of_all_lanes_has_no_code_for_lanes_that_part(monkeypatch: pytest
     assert "\napart." not in text
     text, _ = text_of_turns(kernel(GOES_BACK), monkeypatch)
     assert "\napart." in text
+
+
+@pytest.mark.parametrize("access", ["ld.global.u32 %r4, [%rd2];", "st.global.u32 [%rd2], %r4;"])
+def test_steps_whose_sum_goes_round(access: str) -> None:
+    """Lanes are up to 2^64 - 2^61 bytes apart, and the sum of their steps is none: each lane is checked."""
+    body = f"""{NUMBER} {WORDS} shl.b32 %r5, %r12, 1; add.u32 %r5, %r5, %r10; add.u32 %r5, %r5, %r11; cvt.u64.u32 %rd3, %r5;
+        shl.b64 %rd3, %rd3, 61; add.u64 %rd2, %rd0, %rd3; {access} {STORE}"""
+    for engine in ENGINES:
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            ptxspec.load(kernel(body)).launch("k", block=(4, 4, 2), args=[data(64)], engine=engine, schedule="warps")

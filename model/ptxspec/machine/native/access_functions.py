@@ -6,7 +6,7 @@ accessed as a whole, nothing is said yet: the lanes then make their accesses one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 from ptxspec import contracts
@@ -18,23 +18,30 @@ from ptxspec.machine.native.global_blocks import SAVE
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.lane_words import LaneWords, result_type, words_of
 from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.patterns import (
+    LANE_BITS,
+    ROW,
+    ROW_BITS,
+    Pattern,
+    are_multiples,
+    behind,
+    is_alike,
+    is_row,
+    pattern_of,
+    taken,
+)
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.native.warp_registers import LANE_BITS, NUMBERS, WORD, of_warp, vector_of
+from ptxspec.machine.native.warp_registers import NUMBERS, WORD, of_warp, vector_of
 from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.vectors import VectorEmitter
+from ptxspec.terms.vectors import VectorEmitter, of_steps
 
 #: the longest range that is checked as a whole, in bytes, where each byte has a state that is looked at, or where all pages
 #: of the range are saved; and the longest that is checked otherwise
 LONGEST, WIDEST = 4_096, 1 << 31
 #: states of bytes that are looked at at once
 STATES = LANES
-#: how many lanes, with their lowest bits, are looked at together: they are a part of a row, or what other lanes repeat
-ROW_BITS = 3
-ROW = 1 << ROW_BITS
-#: the names of the steps of a shape that functions are given
-STEPS = tuple(f"%step{bit}" for bit in range(LANE_BITS))
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
 #: goes to `save` if the pages of a long range are still to be saved, and else to `write`
@@ -132,7 +139,9 @@ class AccessFunctions:
         """The name of the function `(context, base, acting, site, base address, steps, holds, …)` that does the same where the
         addresses have a shape (vectors.py): of a load any, of a store one in which the bytes of eight lanes each lie side by
         side."""
-        return self._name("row", effect, space, self._row)
+        if isinstance(effect, Store) or self.layout.has_one_dimension:
+            return self._name("row", effect, space, self._row)
+        return self._name("shaped", effect, space, self._shaped)
 
     def _row(self, name: str, effect: Load | Store, space: str) -> str:
         """The function for what most accesses are: those of a whole warp whose bytes lie side by side, or (a load) are the same,
@@ -142,8 +151,7 @@ class AccessFunctions:
         text, e, lines, check = self._begun()
         size, write = effect.bytes, isinstance(effect, Store)
         whole = e.logic("and", e.compare("eq", "%acting", "-1", LANES), "%holds")
-        steps = _side_by_side(e, STEPS, size)
-        same = "false" if write else _are_none(e, STEPS)
+        steps, same = is_row(e, "%steps", size), "false" if write else is_alike(e, "%steps")
         check(e.logic("and", whole, steps if write else e.logic("or", steps, same)), "0", 0)
         storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0, shadow=effect.shadow)
         storage.stays = True
@@ -162,7 +170,7 @@ class AccessFunctions:
             words.give(words.row(pointer))
             lines.append("same:")
             e.go_back(known)
-            words.give(words.alike(pointer))
+            words.give(words.alike([pointer]))
         refused = f"  %others = tail call {type} {others}({passed})\n  ret {type} %others"
         return self._whole(name, text, effect, given, refused, " alwaysinline" if self._inline else "")
 
@@ -174,43 +182,44 @@ class AccessFunctions:
 
     def _shaped(self, name: str, effect: Load | Store, space: str) -> str:
         text, e, lines, check = self._begun()
-        size, write = effect.bytes, isinstance(effect, Store)
-        steps = list(STEPS)
+        size, write, steps = effect.bytes, isinstance(effect, Store), "%steps"
         fine = "%holds"
         if write:
             fine = e.logic("and", fine, e.compare("eq", "%acting", "-1", LANES))
-            fine = e.logic("and", fine, _side_by_side(e, steps[:ROW_BITS], size))
-        else:  # a step that none of the lanes takes which act leads nowhere
-            for bit, step in enumerate(steps):
-                takers = e.binary("and", "%acting", str(sum(1 << k for k in range(LANES) if k >> bit & 1)), LANES)
-                steps[bit] = e.select(e.compare("eq", takers, "0", LANES), "0", step, 64)
+        else:
+            steps = taken(e, steps, "%acting")
         least, most = e.spans(steps)
         length = e.binary("add", e.binary("sub", most, least, 64), str(size), 64)
         fine = e.logic("and", fine, e.compare("ule", length, str(self._longest), 64))
-        low = e.binary("and", _all_bits(e, steps), str(size - 1), 64)
-        check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
+        short = e.are_short(steps, self._longest)  # else the length is not the sum's low bits
+        check(e.logic("and", fine, e.logic("and", short, are_multiples(e, steps, size))), "0", 0)
+        pattern = pattern_of(e, steps, size)
+        if write:
+            rows = e.binary("sub", pattern, str(int(Pattern.ROW)), 32)
+            check(e.compare("ule", rows, str(Pattern.FOUR_ROWS - Pattern.ROW), 32), "0", 0)
         begin = e.binary("add", "%begin", least, 64)
         storage = self._storage(text, check, begin, size, write, effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
         lines.append(f"  %first = getelementptr i8, ptr {pointer}, i64 {e.binary('sub', '0', least, 64)}")
         if isinstance(effect, Store):
-            self._store_rows(text, effect, steps)
+            self._store_rows(text, effect, pattern)
         else:
-            self._load_in_shape(text, effect, steps, pointer, least)
+            self._load_in_pattern(text, effect, steps, pattern, pointer, least)
         return self._whole(name, text, effect, _given(effect))
 
-    def _store_rows(self, text: FunctionText, effect: Store, steps: Sequence[str]) -> None:
+    def _store_rows(self, text: FunctionText, effect: Store, pattern: str) -> None:
         """Store at `%first` and on: the bytes of all lanes side by side, or of eight at a time."""
         e, lines = cast(VectorEmitter, text.emitter), text.lines
-        words, stored = LaneWords(e, lines, effect), _stored(e, effect)
-        lines.append(f"  br i1 {_side_by_side(e, steps, effect.bytes)}, label %row, label %rows\nrow:")
+        words, stored, steps = LaneWords(e, lines, effect), _stored(e, effect), "%steps"
+        whole = e.compare("eq", pattern, str(int(Pattern.ROW)), 32)
+        lines.append(f"  br i1 {whole}, label %row, label %rows\nrow:")
         known = e.known()
         words.store_row(stored, "%first")
         lines.append(f"  ret i1 true\nrows:\n{_UNSAVED}\nsave:")
         e.go_back(known)
         start = e.binary("add", "%begin", str(SHADOW), 64) if effect.shadow else "%begin"
         for lane in range(0, LANES, ROW):
-            begin = e.binary("add", start, _behind(e, steps, lane), 64)
+            begin = e.binary("add", start, behind(e, steps, lane), 64)
             row_bytes = f"ptr %unsaved.row, i64 %saved_mark, i64 {begin}, i64 {ROW * effect.bytes}"
             lines.append(f"  call void @ptxspec_save_all({row_bytes})")
         lines.append("  br label %write\nwrite:")
@@ -219,36 +228,33 @@ class AccessFunctions:
             words.store_row(stored, _place(e, steps, lane), lane, ROW)
         lines.append("  ret i1 true")
 
-    def _load_in_shape(self, text: FunctionText, effect: Load, steps: Sequence[str], pointer: str, least: str) -> None:
-        """Load at `%first` and on, by as few loads as the steps allow. `pointer` is where the first of the bytes lie, and `least`
-        how far they are from the first lane's."""
+    def _load_in_pattern(
+        self, text: FunctionText, effect: Load, steps: str, pattern: str, pointer: str, least: str
+    ) -> None:
+        """Load at `%first` and on, by as few loads as the pattern allows. `pointer` is where the first of the bytes lie, and
+        `least` how far they are from the first lane's."""
         e, lines = cast(VectorEmitter, text.emitter), text.lines
-        words, known = LaneWords(e, lines, effect), e.known()
+        words, known, every = LaneWords(e, lines, effect), e.known(), range(LANES)
+        cases = " ".join(f"i32 {int(p)}, label %p{int(p)}" for p in Pattern if p is not Pattern.ANYWHERE)
+        lines.append(f"  switch i32 {pattern}, label %p{int(Pattern.ANYWHERE)} [{cases}]")
 
-        def case(label: str, condition: str) -> None:
-            """Begin the case in which a condition holds."""
-            lines.append(f"  br i1 {condition}, label %{label}, label %not.{label}\n{label}:")
-
-        def otherwise(label: str) -> None:
-            """Begin the case in which it does not."""
-            lines.append(f"not.{label}:")
+        def case(pattern: Pattern, distance: int = 1, count: int = LANES) -> list[str]:
+            """Begin the case of a pattern; and where the words lie of so many lanes that are so far apart."""
+            lines.append(f"p{int(pattern)}:")
             e.go_back(known)
+            return [_place(e, steps, lane) for lane in range(0, count * distance, distance)]
 
-        case("alike", _are_none(e, steps))
-        words.give(words.alike("%first"))
-        otherwise("alike")
-        case("rows", _side_by_side(e, steps[:ROW_BITS], effect.bytes))
-        case("row", _side_by_side(e, steps[ROW_BITS:], ROW * effect.bytes))
-        words.give(words.row("%first"))
-        otherwise("row")
-        words.give(words.gathered([_place(e, steps, lane) for lane in range(0, LANES, ROW)], ROW, range(LANES)))
-        otherwise("rows")
-        for label, lowest in (("low", 0), ("high", LANE_BITS - ROW_BITS)):  # as many places as a row has lanes
-            case(label, _are_none(e, [*steps[:lowest], *steps[lowest + ROW_BITS :]]))
-            places = [_place(e, steps, k << lowest) for k in range(ROW)]
-            words.give(words.gathered(places, 1, [k >> lowest & ROW - 1 for k in range(LANES)]))
-            otherwise(label)
-        short = e.stepped([e.truncate(step, 64, 32) for step in steps], 32)
+        words.give(words.alike(case(Pattern.ALIKE, LANES, 1)))
+        words.give(words.alike(case(Pattern.TWO_ALIKE, 2 * ROW, 2)))
+        words.give(words.alike(case(Pattern.FOUR_ALIKE, ROW, 4)))
+        words.give(words.gathered(case(Pattern.ROW, LANES, 1), LANES, every))
+        words.give(words.gathered(case(Pattern.TWO_ROWS, 2 * ROW, 2), 2 * ROW, every))
+        words.give(words.gathered(case(Pattern.FOUR_ROWS, ROW, 4), ROW, every))
+        words.give(words.gathered(case(Pattern.LOW_BITS, 1, ROW), 1, [k % ROW for k in every]))
+        shift = LANE_BITS - ROW_BITS
+        words.give(words.gathered(case(Pattern.HIGH_BITS, 1 << shift, ROW), 1, [k >> shift for k in every]))
+        case(Pattern.ANYWHERE, 1, 0)
+        short = e.stepped(e.emit(f"trunc {of_steps(64)} {steps} to {of_steps(32)}"), 32)
         words.give(words.anywhere(pointer, e.binary("sub", short, e.truncate(least, 64, 32), 32)))
 
     @property
@@ -367,7 +373,7 @@ class AccessFunctions:
 
 def _given(effect: Load | Store) -> list[str]:
     """The parameters of a function for addresses of a shape that have to do with the access."""
-    return [*(f"i64 {n}" for n in ("%begin", *STEPS)), "i1 %holds", *_stored_words(effect)]
+    return ["i64 %begin", f"{of_steps(64)} %steps", "i1 %holds", *_stored_words(effect)]
 
 
 def _stored_words(effect: Load | Store) -> list[str]:
@@ -383,36 +389,6 @@ def _stored(e: VectorEmitter, effect: Load | Store) -> list[str]:
     return words
 
 
-def _all_bits(e: VectorEmitter, steps: Sequence[str]) -> str:
-    """A word that has each bit that one of some steps has."""
-    bits = "0"
-    for step in steps:
-        bits = e.binary("or", bits, step, 64)
-    return bits
-
-
-def _are_none(e: VectorEmitter, steps: Sequence[str]) -> str:
-    """Whether all of some steps are none."""
-    return e.compare("eq", _all_bits(e, steps), "0", 64)
-
-
-def _side_by_side(e: VectorEmitter, steps: Sequence[str], size: int) -> str:
-    """Whether of the lanes that take some steps, of the lowest bits that there are, each has its bytes behind those of the one
-    before it."""
-    follows = "true"
-    for bit, step in enumerate(steps):
-        follows = e.logic("and", follows, e.compare("eq", step, str(size << bit), 64))
-    return follows
-
-
-def _behind(e: VectorEmitter, steps: Sequence[str], lane: int) -> str:
-    """How far a lane's bytes are from those of the first."""
-    offset = "0"
-    for bit, step in enumerate(steps):
-        offset = e.binary("add", offset, step, 64) if lane >> bit & 1 else offset
-    return offset
-
-
-def _place(e: VectorEmitter, steps: Sequence[str], lane: int) -> str:
+def _place(e: VectorEmitter, steps: str, lane: int) -> str:
     """Where a lane's words lie, if the first one's lie at `%first`."""
-    return e.emit(f"getelementptr i8, ptr %first, i64 {_behind(e, steps, lane)}")
+    return e.emit(f"getelementptr i8, ptr %first, i64 {behind(e, steps, lane)}")

@@ -54,14 +54,24 @@ class LaneWords:
         """Load what lies side by side."""
         return self.gathered([pointer], LANES, range(LANES))
 
-    def alike(self, pointer: str) -> list[str]:
-        """Load what is the same for all lanes."""
-        vectors = []
+    def alike(self, places: Sequence[str]) -> list[str]:
+        """Load what is the same for all lanes; of several places, the lanes are divided among them, in their order."""
+        vectors, of_place = [], LANES // len(places)
         for i in range(self.count):
-            at = self._emit(f"getelementptr i8, ptr {pointer}, i64 {i * self.bytes}")
-            word = self._emit(f"load {self.element}, ptr {at}, align {self._align}")
-            vectors.append(self._emitter.spread(word, self.element))
+            whole = ""
+            for number, place in enumerate(places):
+                at = self._emit(f"getelementptr i8, ptr {place}, i64 {i * self.bytes}")
+                word = self._emit(f"load {self.element}, ptr {at}, align {self._align}")
+                part = self._emitter.spread(word, self.element)
+                whole = self._behind_lanes(whole, part, number * of_place) if number else part
+            vectors.append(whole)
         return vectors
+
+    def _behind_lanes(self, vector: str, other: str, lanes: int) -> str:
+        """A vector whose first lanes are those of one, and the rest those of another."""
+        numbers = ", ".join(f"i32 {k if k < lanes else LANES + k}" for k in range(LANES))
+        type = vector_of(self.element)
+        return self._emit(f"shufflevector {type} {vector}, {type} {other}, <{LANES} x i32> <{numbers}>")
 
     def anywhere(self, pointer: str, offsets: str) -> list[str]:
         """Load what lies at an offset from the pointer in each lane."""

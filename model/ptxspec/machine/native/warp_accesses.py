@@ -18,7 +18,7 @@ from ptxspec.machine.native.lane_words import result_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.native.warp_registers import WORD, Attempt, number_of
+from ptxspec.machine.native.warp_registers import WORD, Attempt, number_of, shape_types
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
@@ -120,8 +120,8 @@ class WarpAccesses:
             ways.append((f"{n}.{label}", vectors))
 
         if shape is not None:
-            numbers = [f"i64 {part}" for part in (shape.base, *shape.steps)]
-            attempt("row", self.functions.in_shape(effect, space), [*numbers, f"i1 {shape.holds}"], f"{n}.others")
+            parts = [f"{type} {part}" for type, part in zip(shape_types("i64").values(), shape, strict=True)]
+            attempt("row", self.functions.in_shape(effect, space), parts, f"{n}.others")
             lines.append(f"{n}.others:")
         if shape is not None:
             address = e.made_again(address)

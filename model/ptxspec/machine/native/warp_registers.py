@@ -22,14 +22,10 @@ from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import VectorEmitter, VectorShape
+from ptxspec.terms.vectors import STEPS, VectorEmitter, VectorShape
 
 #: what the name of a register's memory begins with, where lanes have parted
 FAR = "%far"
-#: the bits of a lane's number
-LANE_BITS = LANES.bit_length() - 1
-#: what the names of the words end with that are a register's shape (vectors.py)
-SHAPE_WORDS = ("base", *(f"step{bit}" for bit in range(LANE_BITS)))
 WORD, TRUTHS, NUMBERS = f"i{LANES}", f"<{LANES} x i1>", f"<{LANES} x i32>"
 
 #: the emitter of a function of a warp
@@ -39,6 +35,11 @@ of_warp = partial(VectorEmitter, lanes=LANES)
 def vector_of(element: str) -> str:
     """The LLVM type of a vector that has an element for each lane."""
     return f"<{LANES} x {element}>"
+
+
+def shape_types(word: str) -> dict[str, str]:
+    """The LLVM types of the parts of a shape of such words (vectors.py)."""
+    return {"base": word, "steps": f"<{STEPS} x {word}>", "holds": "i1"}
 
 
 def number_of(emitter: VectorEmitter, lanes: str) -> str:
@@ -162,17 +163,16 @@ class WarpHomes:
     def _shape(self, name: str) -> VectorShape:
         """The shape that is kept beside a register."""
         home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        base, *steps = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in SHAPE_WORDS)
-        return VectorShape(base, tuple(steps), self.emitter.emit(f"load i1, ptr {home}_holds"))
+        parts = {part: self.emitter.emit(f"load {type}, ptr {home}_{part}") for part, type in shape_types(word).items()}
+        return VectorShape(**parts)
 
     def keep_shape(self, name: str, shape: VectorShape | None) -> None:
         """Keep the shape of a register that has been stored, or that none is known."""
         if name not in self.shaped or self.apart:
             return
-        home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        for part, value in zip(SHAPE_WORDS, (shape.base, *shape.steps), strict=True) if shape is not None else ():
-            self.text.lines.append(f"  store {word} {value}, ptr {home}_{part}")
-        self.text.lines.append(f"  store i1 {'false' if shape is None else shape.holds}, ptr {home}_holds")
+        home, types = self.at(name), shape_types(llvm_type(self.text.kernel.registers[name]))
+        for part, value in {"holds": "false"}.items() if shape is None else shape._asdict().items():
+            self.text.lines.append(f"  store {types[part]} {value}, ptr {home}_{part}")
 
     def type_of(self, name: str) -> str:
         """The LLVM type of what a home holds: a word, if it is the same in all lanes."""
@@ -208,7 +208,7 @@ class WarpHomes:
 def steps_of(name: str, clustered: bool) -> tuple[int, ...]:
     """The steps of a special register (vectors.py) in CTAs of one dimension."""
     values = SpecialValues([name], clustered, Extents((1, 1, 1), (contracts.limits.MOST_THREADS, 1, 1)))
-    return tuple(values.read(name, 1 << bit, 0) - values.read(name, 0, 0) for bit in range(LANE_BITS))
+    return tuple(values.read(name, 1 << bit, 0) - values.read(name, 0, 0) for bit in range(LANES.bit_length() - 1))
 
 
 def of_addresses(kernel: Kernel) -> frozenset[str]:

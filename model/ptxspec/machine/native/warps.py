@@ -33,7 +33,6 @@ from ptxspec.machine.native.warp_edges import NONE, WarpEdges
 from ptxspec.machine.native.warp_registers import (
     FAR,
     NUMBERS,
-    SHAPE_WORDS,
     TRUTHS,
     WORD,
     Attempt,
@@ -41,6 +40,7 @@ from ptxspec.machine.native.warp_registers import (
     WarpRows,
     number_of,
     of_warp,
+    shape_types,
     vector_of,
 )
 from ptxspec.machine.native.warp_turns import AGAIN, TURN_LANES, TURN_NEXT, TURN_TAKEN, enqueue_text, wait_text
@@ -161,8 +161,10 @@ class WarpFunction:
                 lines.append(f"  {home} = alloca {type}\n  store {type} zeroinitializer, ptr {home}")
         for name in sorted(self.homes.shaped):
             home, word = f"{HOME}{self.layout.homes[name]}", llvm_type(registers[name])
-            parts = [(f"{home}_{part}", word, "0") for part in SHAPE_WORDS] + [(f"{home}_holds", "i1", "false")]
-            lines += [f"  {place} = alloca {type}\n  store {type} {none}, ptr {place}" for place, type, none in parts]
+            lines += [
+                f"  {home}_{part} = alloca {type}\n  store {type} zeroinitializer, ptr {home}_{part}"
+                for part, type in shape_types(word).items()
+            ]
         return lines, at
 
     # blocks ---------------------------------------------------------------------------------------------------------
