@@ -22,20 +22,27 @@ _VALUE = re.compile(r"%[\w.]+")
 WIDEST = 64
 
 
+#: the elements of a vector of steps: as many as a lane's number may have bits, and none behind them
+STEPS = 8
+#: how far steps may go whose sums have to be words of 64 bits
+LONGEST_STEP = (1 << 60) - 1
+#: the steps of what is the same in all lanes
+NO_STEPS = "zeroinitializer"
+
+
 class VectorShape(NamedTuple):
-    """How a vector goes from lane to lane, in words of its width: each half of the lanes begins with `base`, the second with
-    `jump` added, and a lane has `step` more than the one before it; if `holds`."""
+    """How a vector goes from lane to lane, in words of its width: a lane has `base`, and beside it the step of each bit that its
+    number has; if `holds`. So has a coordinate of a thread in its CTA wherever sizes are powers of two. The steps are a vector of
+    STEPS words, that of the lowest bit first."""
 
     base: str
-    step: str
-    jump: str
+    steps: str
     holds: str
 
 
-def _each(of: Callable[..., str], holds: str, *shapes: VectorShape) -> VectorShape:
-    """A shape whose words are made of those of others."""
-    first, second, third = ([shape[part] for shape in shapes] for part in range(3))
-    return VectorShape(of(*first), of(*second), of(*third), holds)
+def of_steps(n: int) -> str:
+    """The LLVM type of the steps of words of so many bits."""
+    return f"<{STEPS} x i{n}>"
 
 
 class NoVectors(Exception):
@@ -133,7 +140,7 @@ class VectorEmitter(Emitter):
     def shape(self, value: str) -> VectorShape | None:
         """The shape of a value, written where the lines have come to; None if none is known."""
         if value not in self.varying:
-            return VectorShape(value, "0", "0", "true")
+            return VectorShape(value, NO_STEPS, "true")
         shape_of = self.shapes.get(value)
         return None if shape_of is None else shape_of()
 
@@ -145,14 +152,30 @@ class VectorEmitter(Emitter):
         a, b = self.shape(x), self.shape(y)
         if a is None or b is None:
             return None
-        return _each(lambda p, q: self.binary(op, p, q, n), self.logic("and", a.holds, b.holds), a, b)
+        steps = a.steps
+        if b.steps != NO_STEPS:
+            plain = op == "add" and steps == NO_STEPS
+            steps = b.steps if plain else self.emit(f"{op} {of_steps(n)} {steps}, {b.steps}")
+        return VectorShape(self.binary(op, a.base, b.base, n), steps, self.logic("and", a.holds, b.holds))
 
     def _times(self, op: str, x: str, y: str, n: int) -> VectorShape | None:
         """A product, or a number that is shifted to the left, by what is the same in all lanes."""
         if op == "mul" and x not in self.varying:
             x, y = y, x
         a = None if y in self.varying else self.shape(x)
-        return None if a is None else _each(lambda p: self.binary(op, p, y, n), a.holds, a)
+        if a is None:
+            return None
+        steps = a.steps
+        if steps != NO_STEPS:
+            steps = self.emit(f"{op} {of_steps(n)} {steps}, {self._for_steps(y, n)}")
+        return VectorShape(self.binary(op, a.base, y, n), steps, a.holds)
+
+    def _for_steps(self, word: str, n: int) -> str:
+        """A word as often as there are steps."""
+        if not word.startswith("%"):
+            return f"splat (i{n} {word})"
+        first = self.emit(f"insertelement {of_steps(n)} poison, i{n} {word}, i64 0")
+        return self.emit(f"shufflevector {of_steps(n)} {first}, {of_steps(n)} poison, <{STEPS} x i32> zeroinitializer")
 
     def _selected(self, c: str, x: str, y: str, n: int) -> VectorShape | None:
         """That of the first or of the second, if all lanes take the same."""
@@ -166,19 +189,23 @@ class VectorEmitter(Emitter):
         assert first is not None and second is not None
         holds = [self.logic("and", taken, s.holds) for taken, s in ((every, a), (none, b)) if s is not None]
         either = holds[0] if len(holds) == 1 else self.logic("or", *holds)
-        return _each(lambda p, q: self.select(every, p, q, n), either, first, second)
+        steps = first.steps
+        if steps != second.steps:
+            steps = self.emit(f"select i1 {every}, {of_steps(n)} {steps}, {of_steps(n)} {second.steps}")
+        return VectorShape(self.select(every, first.base, second.base, n), steps, either)
 
     def _masked(self, x: str, y: str, n: int) -> VectorShape | None:
         """The low bits of what has no others."""
         low_bits = int(y) & (1 << n) - 1 if not y.startswith("%") else 0
-        if n != 64 or low_bits & (low_bits + 1):
+        if n != 64 or low_bits & (low_bits + 1) or low_bits > LONGEST_STEP:
             return None
         a = self.shape(x)
         if a is None:
             return None
-        least, most = self.spans(a.step, a.jump)
+        least, most = self.spans(a.steps)
         ends = [self.compare("ule", self.binary("add", a.base, end, 64), y, 64) for end in (least, most)]
-        return a._replace(holds=self.logic("and", a.holds, self.logic("and", *ends)))
+        inside = self.logic("and", self.are_short(a.steps, low_bits), self.logic("and", *ends))
+        return a._replace(holds=self.logic("and", a.holds, inside))
 
     def _extended(self, v: str, n: int, to: int, signed: bool) -> VectorShape | None:
         """The numbers must go on from lane to lane as they do in words of fewer bits."""
@@ -186,8 +213,8 @@ class VectorEmitter(Emitter):
         if a is None or to > 64:
             return None
         base = super().extend(a.base, n, 64, signed) if n < 64 else a.base
-        step, jump = (super(VectorEmitter, self).extend(p, n, 64, True) for p in (a.step, a.jump))
-        least, most = self.spans(step, jump)
+        steps = self._extended_steps(a.steps, n)
+        least, most = self.spans(steps)
         low, high = self.binary("add", base, least, 64), self.binary("add", base, most, 64)
         if signed:
             half = 1 << (n - 1)
@@ -195,37 +222,71 @@ class VectorEmitter(Emitter):
         else:
             inside = [self.compare("ult", e, str(1 << n), 64) for e in (low, high)]
         holds = self.logic("and", a.holds, self.logic("and", *inside))
-        whole = VectorShape(base, step, jump, holds)
-        return whole if to == 64 else _each(lambda p: self.truncate(p, 64, to), holds, whole)
+        whole = VectorShape(base, steps, holds)
+        return whole if to == 64 else self._shortened(whole, 64, to)
 
-    def spans(self, step: str, jump: str) -> tuple[str, str]:
-        """How far the least and the greatest number of a shape are from its base, in words of 64 bits."""
-        self.needs |= {f"declare i64 @llvm.{op}.i64(i64, i64)" for op in ("smin", "smax")}
-        through = self.binary("mul", step, str(self.lanes // 2 - 1), 64)
-        ends = []
-        for op in ("smin", "smax"):
-            both = [f"call i64 @llvm.{op}.i64(i64 {p}, i64 0)" for p in (through, jump)]
-            ends.append(self.binary("add", self.emit(both[0]), self.emit(both[1]), 64))
-        return ends[0], ends[1]
+    def _extended_steps(self, steps: str, n: int) -> str:
+        """Steps of words of 64 bits."""
+        same = steps == NO_STEPS or n == 64
+        return steps if same else self.emit(f"sext {of_steps(n)} {steps} to {of_steps(64)}")
 
-    def described(self, vector: str, n: int, steps: tuple[int, int] | None = None) -> VectorShape:
-        """The shape that a vector has if its first elements go on to the others; with `steps`, a step and a jump, if these are
-        its own."""
-        half, type = self.lanes // 2, self.type(f"i{n}")
+    def _shortened(self, shape: VectorShape, n: int, to: int) -> VectorShape:
+        """The shape of the low bits."""
+        steps = shape.steps
+        if steps != NO_STEPS:
+            steps = self.emit(f"trunc {of_steps(n)} {steps} to {of_steps(to)}")
+        return shape._replace(base=self.truncate(shape.base, n, to), steps=steps)
+
+    def are_short(self, steps: str, most: int) -> str:
+        """Whether no step of words of 64 bits goes further than that, up or down."""
+        type = of_steps(64)
+        above = self.emit(f"add {type} {steps}, splat (i64 {most})")
+        truths = self.emit(f"icmp ule {type} {above}, splat (i64 {2 * most})")
+        return self.compare("eq", self.emit(f"bitcast <{STEPS} x i1> {truths} to i{STEPS}"), "-1", STEPS)
+
+    def spans(self, steps: str) -> tuple[str, str]:
+        """How far the least and the greatest number of a shape are from its base, in words of 64 bits. None of the steps may be
+        longer than LONGEST_STEP."""
+        if steps == NO_STEPS:
+            return "0", "0"
+        type = of_steps(64)
+        most, sum = f"@llvm.smax.v{STEPS}i64", f"@llvm.vector.reduce.add.v{STEPS}i64"
+        self.needs |= {f"declare {type} {most}({type}, {type})", f"declare i64 {sum}({type})"}
+        through = self.emit(f"call i64 {sum}({type} {steps})")
+        up = self.emit(f"call {type} {most}({type} {steps}, {type} zeroinitializer)")
+        greatest = self.emit(f"call i64 {sum}({type} {up})")
+        return self.binary("sub", through, greatest, 64), greatest
+
+    @property
+    def bit_count(self) -> int:
+        """How many bits the number of a lane has."""
+        return self.lanes.bit_length() - 1
+
+    def stepped(self, steps: str, n: int) -> str:
+        """A vector that has in each lane the steps of the bits of its number."""
+        total = "0"
+        for bit in range(self.bit_count):
+            places = ", ".join(f"i32 {bit if k >> bit & 1 else STEPS - 1}" for k in range(self.lanes))
+            type = of_steps(n)
+            part = self.vector(f"shufflevector {type} {steps}, {type} poison, <{self.lanes} x i32> <{places}>")
+            total = self.binary("add", total, part, n)
+        return total
+
+    def described(self, vector: str, n: int, steps: tuple[int, ...] | None = None) -> VectorShape:
+        """The shape that a vector has if the lanes whose numbers have one bit go on to the others; with `steps`, if these are its
+        own."""
+        type = self.type(f"i{n}")
+        base = self.emit(f"extractelement {type} {vector}, i64 0")
         if steps is not None:
-            base = self.emit(f"extractelement {type} {vector}, i64 0")
-            numbers = (k % half * steps[0] + k // half * steps[1] & (1 << n) - 1 for k in range(self.lanes))
-            every = self.vector(f"add {type} {self.spread(base, f'i{n}')}, <{', '.join(f'i{n} {k}' for k in numbers)}>")
-            step, jump = (str(k & (1 << n) - 1) for k in steps)
-            return VectorShape(base, step, jump, self._are_equal(every, vector, n))
-        base, second, middle = (self.emit(f"extractelement {type} {vector}, i64 {k}") for k in (0, 1, half))
-        step, jump = self.binary("sub", second, base, n), self.binary("sub", middle, base, n)
-        places = ", ".join(f"i{n} {k % half}" for k in range(self.lanes))
-        halves = ", ".join(f"i{n} {k // half}" for k in range(self.lanes))
-        by_step = self.vector(f"mul {type} {self.spread(step, f'i{n}')}, <{places}>")
-        by_jump = self.vector(f"mul {type} {self.spread(jump, f'i{n}')}, <{halves}>")
-        made = self.binary("add", self.binary("add", by_step, by_jump, n), base, n)
-        return VectorShape(base, step, jump, self._are_equal(made, vector, n))
+            padded = [*steps, *([0] * (STEPS - len(steps)))]
+            written = f"<{', '.join(f'i{n} {s & (1 << n) - 1}' for s in padded)}>"
+        else:  # behind the steps, the first lane less itself
+            lanes = [1 << bit for bit in range(self.bit_count)]
+            places = ", ".join(f"i32 {k}" for k in [*lanes, *([0] * (STEPS - len(lanes)))])
+            others = self.emit(f"shufflevector {type} {vector}, {type} poison, <{STEPS} x i32> <{places}>")
+            written = self.emit(f"sub {of_steps(n)} {others}, {self._for_steps(base, n)}")
+        made = self.binary("add", self.stepped(written, n), base, n)
+        return VectorShape(base, written, self._are_equal(made, vector, n))
 
     def _are_equal(self, x: str, y: str, n: int) -> str:
         return self.emit(f"icmp eq i{self.lanes} {self.bits(self.compare('eq', x, y, n))}, -1")
@@ -243,7 +304,7 @@ class VectorEmitter(Emitter):
 
     def _truncated(self, v: str, n: int, to: int) -> VectorShape | None:
         a = self.shape(v)
-        return None if a is None else _each(lambda p: self.truncate(p, n, to), a.holds, a)
+        return None if a is None else self._shortened(a, n, to)
 
     def extend(self, v: str, n: int, to: int, signed: bool) -> str:
         if v not in self.varying:

@@ -16,21 +16,32 @@ from ptxspec.machine.native.accesses import ADDRESS, Accesses, EmitCheck, Emitte
 from ptxspec.machine.native.context import OWN
 from ptxspec.machine.native.global_blocks import SAVE
 from ptxspec.machine.native.head import Head
+from ptxspec.machine.native.lane_words import LaneWords, result_type, words_of
 from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.patterns import (
+    LANE_BITS,
+    ROW,
+    ROW_BITS,
+    Pattern,
+    are_multiples,
+    behind,
+    is_alike,
+    is_row,
+    pattern_of,
+    taken,
+)
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.native.warp_registers import NUMBERS, WORD, of_warp, vector_of
 from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.vectors import VectorEmitter
+from ptxspec.terms.vectors import VectorEmitter, of_steps
 
 #: the longest range that is checked as a whole, in bytes, where each byte has a state that is looked at, or where all pages
 #: of the range are saved; and the longest that is checked otherwise
 LONGEST, WIDEST = 4_096, 1 << 31
 #: states of bytes that are looked at at once
 STATES = LANES
-#: bytes that a lane loads at once as several words; a processor gathers word by word
-TOGETHER = 16
 #: the type of the addresses of all lanes
 ADDRESSES = vector_of("i64")
 #: goes to `save` if the pages of a long range are still to be saved, and else to `write`
@@ -110,13 +121,6 @@ class WarpStorage(EmittedStorage):
         return truth_variable(f"{name}all")
 
 
-def result_type(effect: Load | Store) -> str:
-    """What the functions give: whether the access was made, and the vectors that were loaded."""
-    if isinstance(effect, Store):
-        return "i1"
-    return f"{{i1, {', '.join([vector_of(f'i{effect.type.width}')] * effect.count)}}}"
-
-
 class AccessFunctions:
     """Functions of the loads and stores of a warp whose lanes may be anywhere near one another, one for each kind."""
 
@@ -132,47 +136,43 @@ class AccessFunctions:
         return self._name("near", effect, space, self._near)
 
     def in_shape(self, effect: Load | Store, space: str) -> str:
-        """The name of the function `(context, base, acting, site, base address, step, jump, holds, …)` that does the same for a
-        whole warp whose addresses have a shape (vectors.py): in each half of the lanes bytes lie side by side, or (a load) are
-        the same."""
-        return self._name("row", effect, space, self._row)
+        """The name of the function `(context, base, acting, site, base address, steps, holds, …)` that does the same where the
+        addresses have a shape (vectors.py): of a load any, of a store one in which the bytes of eight lanes each lie side by
+        side."""
+        if isinstance(effect, Store) or self.layout.has_one_dimension:
+            return self._name("row", effect, space, self._row)
+        return self._name("shaped", effect, space, self._shaped)
 
-    def _row(self, name: str, effect: Load | Store, space: str, count: int) -> str:
+    def _row(self, name: str, effect: Load | Store, space: str) -> str:
         """The function for what most accesses are: those of a whole warp whose bytes lie side by side, or (a load) are the same,
         within the block of the last ones, and in pages that have been saved. Others it leaves to the function for all shapes. It
         becomes a part of the code that calls it, if that is likely to pay."""
         others = self._name("shaped", effect, space, self._shaped)
         text, e, lines, check = self._begun()
-        size, element, write = effect.bytes, f"i{effect.type.width}", isinstance(effect, Store)
-        words = [f"%w{i}" for i in range(count)]
-        e.varying |= {*words} if write else set()
+        size, write = effect.bytes, isinstance(effect, Store)
         whole = e.logic("and", e.compare("eq", "%acting", "-1", LANES), "%holds")
-        steps = e.logic(
-            "and", e.compare("eq", "%step", str(size), 64), e.compare("eq", "%jump", str(LANES // 2 * size), 64)
-        )
-        same = "false" if write else e.compare("eq", e.binary("or", "%step", "%jump", 64), "0", 64)
+        steps, same = is_row(e, "%steps", size), "false" if write else is_alike(e, "%steps")
         check(e.logic("and", whole, steps if write else e.logic("or", steps, same)), "0", 0)
         storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0, shadow=effect.shadow)
         storage.stays = True
         length, alike = str(LANES * size), str(size)
         whole_row = integer(LANES * size) if write else storage.word(e.select(same, alike, length, 64))
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, whole_row)
-        align, attributes = min(effect.type.bytes, 8), " alwaysinline" if self._inline else ""
-        given = _given(e, effect)
+        given = _given(effect)
         passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
-        type = result_type(effect)
-        refused = f"  %others = tail call {type} {others}({passed})\n  ret {type} %others"
+        type, words = result_type(effect), LaneWords(e, lines, effect)
         if write:
-            _stored(e, lines, words, element, pointer, LANES, align)
+            words.store_row(_stored(e, effect), pointer)
             lines.append("  ret i1 true")
-            return self._whole(name, text, effect, given, refused, attributes)
-        lines.append(f"  br i1 {same}, label %same, label %row\nrow:")
-        known = e.known()
-        _return(e, lines, effect, _loaded(e, lines, element, pointer, LANES, count, align))
-        lines.append("same:")
-        e.go_back(known)
-        _return(e, lines, effect, _alike(e, lines, element, pointer, count, effect.type.bytes, align))
-        return self._whole(name, text, effect, given, refused, attributes)
+        else:
+            lines.append(f"  br i1 {same}, label %same, label %row\nrow:")
+            known = e.known()
+            words.give(words.row(pointer))
+            lines.append("same:")
+            e.go_back(known)
+            words.give(words.alike([pointer]))
+        refused = f"  %others = tail call {type} {others}({passed})\n  ret {type} %others"
+        return self._whole(name, text, effect, given, refused, " alwaysinline" if self._inline else "")
 
     @property
     def _inline(self) -> bool:
@@ -180,60 +180,82 @@ class AccessFunctions:
         coordinates of two dimensions, lanes often are some of several rows."""
         return self.layout.has_few_accesses and self.layout.has_one_dimension
 
-    def _shaped(self, name: str, effect: Load | Store, space: str, count: int) -> str:
+    def _shaped(self, name: str, effect: Load | Store, space: str) -> str:
         text, e, lines, check = self._begun()
-        size, half, element = effect.bytes, LANES // 2, f"i{effect.type.width}"
-        align, write = min(effect.type.bytes, 8), isinstance(effect, Store)
-        words = [f"%w{i}" for i in range(count)]
-        e.varying |= {*words} if write else set()
-        steps, same = e.compare("eq", "%step", str(size), 64), e.compare("eq", "%step", "0", 64)
-        whole = e.logic("and", e.compare("eq", "%acting", "-1", LANES), "%holds")
-        least, most = e.spans("%step", "%jump")
+        size, write, steps = effect.bytes, isinstance(effect, Store), "%steps"
+        fine = "%holds"
+        if write:
+            fine = e.logic("and", fine, e.compare("eq", "%acting", "-1", LANES))
+        else:
+            steps = taken(e, steps, "%acting")
+        least, most = e.spans(steps)
         length = e.binary("add", e.binary("sub", most, least, 64), str(size), 64)
-        fine = e.logic("and", whole, steps if write else e.logic("or", steps, same))
         fine = e.logic("and", fine, e.compare("ule", length, str(self._longest), 64))
-        low = e.binary("and", "%jump", str(size - 1), 64)
-        check(e.logic("and", fine, e.compare("eq", low, "0", 64)), "0", 0)
+        short = e.are_short(steps, self._longest)  # else the length is not the sum's low bits
+        check(e.logic("and", fine, e.logic("and", short, are_multiples(e, steps, size))), "0", 0)
+        pattern = pattern_of(e, steps, size)
+        if write:
+            rows = e.binary("sub", pattern, str(int(Pattern.ROW)), 32)
+            check(e.compare("ule", rows, str(Pattern.FOUR_ROWS - Pattern.ROW), 32), "0", 0)
         begin = e.binary("add", "%begin", least, 64)
         storage = self._storage(text, check, begin, size, write, effect.shadow)
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
-        goes_on = e.logic("and", steps, e.compare("eq", "%jump", str(half * size), 64))
-        lines.append(
-            f"  %first = getelementptr i8, ptr {pointer}, i64 {e.binary('sub', '0', least, 64)}\n"
-            f"  %second = getelementptr i8, ptr %first, i64 %jump\n  br i1 {goes_on}, label %row, label %halves"
-        )
-        known = e.known()
-        text.begin("row")
-        if write:
-            _stored(e, lines, words, element, "%first", LANES, align)
-            lines.append(f"  ret i1 true\nhalves:\n{_UNSAVED}\nsave:")
-            second = e.binary("add", "%begin", "%jump", 64)
-            for half_begin in ("%begin", second):
-                if effect.shadow:
-                    half_begin = e.binary("add", half_begin, str(SHADOW), 64)
-                half_bytes = f"ptr %unsaved.row, i64 %saved_mark, i64 {half_begin}, i64 {half * size}"
-                lines.append(f"  call void @ptxspec_save_all({half_bytes})")
-            lines.append("  br label %write\nwrite:")
-            for place, begin_lane in (("%first", 0), ("%second", half)):
-                parts = [_part(e, lines, w, element, begin_lane) for w in words]
-                _stored(e, lines, parts, element, place, half, align)
+        lines.append(f"  %first = getelementptr i8, ptr {pointer}, i64 {e.binary('sub', '0', least, 64)}")
+        if isinstance(effect, Store):
+            self._store_rows(text, effect, pattern)
         else:
-            _return(e, lines, effect, _loaded(e, lines, element, "%first", LANES, count, align))
-            lines.append(f"halves:\n  br i1 {steps}, label %steps, label %same\nsteps:")
-            both = [_loaded(e, lines, element, p, half, count, align) for p in ("%first", "%second")]
-            _return(e, lines, effect, [_joined(e, lines, a, b, element) for a, b in zip(*both, strict=True)])
-            lines.append("same:")
+            self._load_in_pattern(text, effect, steps, pattern, pointer, least)
+        return self._whole(name, text, effect, _given(effect))
+
+    def _store_rows(self, text: FunctionText, effect: Store, pattern: str) -> None:
+        """Store at `%first` and on: the bytes of all lanes side by side, or of eight at a time."""
+        e, lines = cast(VectorEmitter, text.emitter), text.lines
+        words, stored, steps = LaneWords(e, lines, effect), _stored(e, effect), "%steps"
+        whole = e.compare("eq", pattern, str(int(Pattern.ROW)), 32)
+        lines.append(f"  br i1 {whole}, label %row, label %rows\nrow:")
+        known = e.known()
+        words.store_row(stored, "%first")
+        lines.append(f"  ret i1 true\nrows:\n{_UNSAVED}\nsave:")
+        e.go_back(known)
+        start = e.binary("add", "%begin", str(SHADOW), 64) if effect.shadow else "%begin"
+        for lane in range(0, LANES, ROW):
+            begin = e.binary("add", start, behind(e, steps, lane), 64)
+            row_bytes = f"ptr %unsaved.row, i64 %saved_mark, i64 {begin}, i64 {ROW * effect.bytes}"
+            lines.append(f"  call void @ptxspec_save_all({row_bytes})")
+        lines.append("  br label %write\nwrite:")
+        e.go_back(known)
+        for lane in range(0, LANES, ROW):
+            words.store_row(stored, _place(e, steps, lane), lane, ROW)
+        lines.append("  ret i1 true")
+
+    def _load_in_pattern(
+        self, text: FunctionText, effect: Load, steps: str, pattern: str, pointer: str, least: str
+    ) -> None:
+        """Load at `%first` and on, by as few loads as the pattern allows. `pointer` is where the first of the bytes lie, and
+        `least` how far they are from the first lane's."""
+        e, lines = cast(VectorEmitter, text.emitter), text.lines
+        words, known, every = LaneWords(e, lines, effect), e.known(), range(LANES)
+        cases = " ".join(f"i32 {int(p)}, label %p{int(p)}" for p in Pattern if p is not Pattern.ANYWHERE)
+        lines.append(f"  switch i32 {pattern}, label %p{int(Pattern.ANYWHERE)} [{cases}]")
+
+        def case(pattern: Pattern, distance: int = 1, count: int = LANES) -> list[str]:
+            """Begin the case of a pattern; and where the words lie of so many lanes that are so far apart."""
+            lines.append(f"p{int(pattern)}:")
             e.go_back(known)
-            alike, places = [], ", ".join(f"i32 {k if k < half else LANES + k}" for k in range(LANES))
-            both = [_alike(e, lines, element, p, count, effect.type.bytes, align) for p in ("%first", "%second")]
-            for two in zip(*both, strict=True):
-                alike.append(e.fresh())
-                pair = ", ".join(f"{e.type(element)} {v}" for v in two)
-                lines.append(f"  {alike[-1]} = shufflevector {pair}, <{LANES} x i32> <{places}>")
-            _return(e, lines, effect, alike)
-        if write:
-            lines.append("  ret i1 true")
-        return self._whole(name, text, effect, _given(e, effect))
+            return [_place(e, steps, lane) for lane in range(0, count * distance, distance)]
+
+        words.give(words.alike(case(Pattern.ALIKE, LANES, 1)))
+        words.give(words.alike(case(Pattern.TWO_ALIKE, 2 * ROW, 2)))
+        words.give(words.alike(case(Pattern.FOUR_ALIKE, ROW, 4)))
+        words.give(words.gathered(case(Pattern.ROW, LANES, 1), LANES, every))
+        words.give(words.gathered(case(Pattern.TWO_ROWS, 2 * ROW, 2), 2 * ROW, every))
+        words.give(words.gathered(case(Pattern.FOUR_ROWS, ROW, 4), ROW, every))
+        words.give(words.gathered(case(Pattern.LOW_BITS, 1, ROW), 1, [k % ROW for k in every]))
+        shift = LANE_BITS - ROW_BITS
+        words.give(words.gathered(case(Pattern.HIGH_BITS, 1 << shift, ROW), 1, [k >> shift for k in every]))
+        case(Pattern.ANYWHERE, 1, 0)
+        short = e.stepped(e.emit(f"trunc {of_steps(64)} {steps} to {of_steps(32)}"), 32)
+        words.give(words.anywhere(pointer, e.binary("sub", short, e.truncate(least, 64, 32), 32)))
 
     @property
     def _longest(self) -> int:
@@ -284,24 +306,18 @@ class AccessFunctions:
             ]
         )
 
-    def _name(
-        self, kind: str, effect: Load | Store, space: str, made: Callable[[str, Load | Store, str, int], str]
-    ) -> str:
-        count = effect.count if isinstance(effect, Load) else len(effect.values)
-        key = (kind, space, isinstance(effect, Store), effect.type.name, count, tuple(effect.into), effect.shadow)
+    def _name(self, kind: str, effect: Load | Store, space: str, made: Callable[[str, Load | Store, str], str]) -> str:
+        count, into = words_of(effect), tuple(effect.into)
+        key = (kind, space, isinstance(effect, Store), effect.type.name, count, into, effect.shadow)
         if key not in self._names:
             self._names[key] = f"@{kind}_{len(self._names)}"
-            self.texts.append(made(self._names[key], effect, space, count))
+            self.texts.append(made(self._names[key], effect, space))
         return self._names[key]
 
-    def _near(self, name: str, effect: Load | Store, space: str, count: int) -> str:
+    def _near(self, name: str, effect: Load | Store, space: str) -> str:
         text, e, lines, check = self._begun()
         size, write = effect.bytes, isinstance(effect, Store)
-        element, bytes = f"i{effect.type.width}", effect.type.bytes
-        align = min(bytes, 8)
-        words = [f"%w{i}" for i in range(count)]
-        e.varying |= {"%address", *words}
-
+        e.varying.add("%address")
         first = e.emit("call i32 @llvm.cttz.i32(i32 %acting, i1 true)")
         start = e.emit(f"extractelement {ADDRESSES} %address, i32 {first}")
         behind = e.binary("sub", "%address", start, 64)
@@ -322,152 +338,57 @@ class AccessFunctions:
         at = e.binary("sub", short, least, 32)
         of_lane = e.binary("add", begin, str(SHADOW), 64) if effect.shadow else begin
         if write:
-            lines.append(f"  %behind = alloca {NUMBERS}\n  store {NUMBERS} {at}, ptr %behind")
-            for i in range(count):
-                lines.append(f"  %p{i} = alloca {e.type(element)}\n  store {e.type(element)} %w{i}, ptr %p{i}")
+            self._scatter(lines, effect, pointer, at, of_lane)
+        else:  # a lane that does not act loads what the first does
+            words = LaneWords(e, lines, effect)
+            words.give(words.anywhere(pointer, at))
+        return self._whole(name, text, effect, [f"{ADDRESSES} %address", *_stored_words(effect)])
+
+    def _scatter(self, lines: list[str], effect: Load | Store, pointer: str, offsets: str, begin: str) -> None:
+        """Store at the offsets from the pointer, whose address is `begin`, a lane after the other."""
+        count, element, bytes = words_of(effect), f"i{effect.type.width}", effect.type.bytes
+        lines.append(f"  %behind = alloca {NUMBERS}\n  store {NUMBERS} {offsets}, ptr %behind")
+        for i in range(count):
+            lines.append(f"  %p{i} = alloca {vector_of(element)}\n  store {vector_of(element)} %w{i}, ptr %p{i}")
+        lines.append(
+            f"  br label %before\nbefore:\n  br label %look\nlook:\n"
+            f"  %left = phi {WORD} [%acting, %before], [%fewer, %write]\n"
+            f"  %some = icmp ne {WORD} %left, 0\n  br i1 %some, label %do, label %done\ndo:\n"
+            f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
+            f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
+            f"  %to = getelementptr i8, ptr {pointer}, i32 %by\n{_UNSAVED}\nsave:\n"
+            f"  %by.wide = zext i32 %by to i64\n  %lane.at = add i64 {begin}, %by.wide\n"
+            "  call void @ptxspec_save(ptr %unsaved.row, i64 %saved_mark, i64 %lane.at)\n  br label %write\nwrite:"
+        )
+        for i in range(count):
             lines.append(
-                f"  br label %before\nbefore:\n  br label %look\nlook:\n"
-                f"  %left = phi {WORD} [%acting, %before], [%fewer, %write]\n"
-                f"  %some = icmp ne {WORD} %left, 0\n  br i1 %some, label %do, label %done\ndo:\n"
-                f"  %lane = call {WORD} @llvm.cttz.i32({WORD} %left, i1 true)\n"
-                f"  %at = getelementptr i32, ptr %behind, {WORD} %lane\n  %by = load i32, ptr %at\n"
-                f"  %to = getelementptr i8, ptr {pointer}, i32 %by\n{_UNSAVED}\nsave:\n"
-                f"  %by.wide = zext i32 %by to i64\n  %lane.at = add i64 {of_lane}, %by.wide\n"
-                "  call void @ptxspec_save(ptr %unsaved.row, i64 %saved_mark, i64 %lane.at)\n  br label %write\nwrite:"
+                f"  %f{i} = getelementptr {element}, ptr %p{i}, {WORD} %lane\n  %v{i}.one = load {element}, ptr %f{i}\n"
+                f"  %t{i} = getelementptr i8, ptr %to, i64 {i * bytes}\n"
+                f"  store {element} %v{i}.one, ptr %t{i}, align {min(bytes, 8)}"
             )
-            for i in range(count):
-                lines.append(
-                    f"  %f{i} = getelementptr {element}, ptr %p{i}, {WORD} %lane\n  %v{i}.one = load {element}, ptr %f{i}\n"
-                    f"  %t{i} = getelementptr i8, ptr %to, i64 {i * bytes}\n"
-                    f"  store {element} %v{i}.one, ptr %t{i}, align {align}"
-                )
-            lines.append(
-                f"  %less = sub {WORD} %left, 1\n  %fewer = and {WORD} %left, %less\n  br label %look\ndone:\n  ret i1 true"
-            )
-        vectors = []
-        if not write and count > 1 and size == TOGETHER:
-            _return(e, lines, effect, _each_together(e, lines, element, pointer, at, count, align))
-            return self._whole(name, text, effect, [f"{ADDRESSES} %address"])
-        for i in range(0 if write else count):  # a lane that does not act loads what the first does
-            places = e.fresh()
-            there = e.binary("add", at, str(i * bytes), 32) if i else at
-            lines.append(f"  {places} = getelementptr i8, ptr {pointer}, {NUMBERS} {there}")
-            vectors.append(e.gather(places, element, align))
-        if not write:
-            _return(e, lines, effect, vectors)
-        return self._whole(name, text, effect, [f"{ADDRESSES} %address", *_given(e, effect)[4:]])
+        lines.append(
+            f"  %less = sub {WORD} %left, 1\n  %fewer = and {WORD} %left, %less\n  br label %look\ndone:\n  ret i1 true"
+        )
 
 
-def _given(e: VectorEmitter, effect: Load | Store) -> list[str]:
+def _given(effect: Load | Store) -> list[str]:
     """The parameters of a function for addresses of a shape that have to do with the access."""
-    given = [f"i64 %{n}" for n in ("begin", "step", "jump")] + ["i1 %holds"]
-    if isinstance(effect, Store):
-        given += [f"{e.type(f'i{effect.type.width}')} %w{i}" for i in range(len(effect.values))]
-    return given
+    return ["i64 %begin", f"{of_steps(64)} %steps", "i1 %holds", *_stored_words(effect)]
 
 
-def _return(e: VectorEmitter, lines: list[str], effect: Load | Store, vectors: list[str]) -> None:
-    """Return what was loaded."""
-    type, element = result_type(effect), e.type(f"i{effect.type.width}")
-    whole = "poison"
-    for i, part in enumerate(["i1 true", *(f"{element} {v}" for v in vectors)]):
-        before, whole = whole, e.fresh()
-        lines.append(f"  {whole} = insertvalue {type} {before}, {part}, {i}")
-    lines.append(f"  ret {type} {whole}")
+def _stored_words(effect: Load | Store) -> list[str]:
+    """The parameters that are what is stored."""
+    count = words_of(effect) if isinstance(effect, Store) else 0
+    return [f"{vector_of(f'i{effect.type.width}')} %w{i}" for i in range(count)]
 
 
-def _loaded(
-    e: VectorEmitter, lines: list[str], element: str, pointer: str, lanes: int, count: int, align: int
-) -> list[str]:
-    """Vectors of so many lanes, whose words lie side by side, a lane's together."""
-    whole, everything = f"<{lanes * count} x {element}>", e.fresh()
-    lines.append(f"  {everything} = load {whole}, ptr {pointer}, align {align}")
-    return [everything] if count == 1 else _picked(e, lines, element, everything, lanes, count)
+def _stored(e: VectorEmitter, effect: Load | Store) -> list[str]:
+    """The vectors that are stored."""
+    words = [f"%w{i}" for i in range(words_of(effect))]
+    e.varying.update(words)
+    return words
 
 
-def _picked(e: VectorEmitter, lines: list[str], element: str, everything: str, lanes: int, count: int) -> list[str]:
-    """Vectors of words, of which a vector of all has those of a lane side by side."""
-    whole, vectors = f"<{lanes * count} x {element}>", []
-    for i in range(count):
-        picked, value = ", ".join(f"i32 {k * count + i}" for k in range(lanes)), e.fresh()
-        lines.append(f"  {value} = shufflevector {whole} {everything}, {whole} poison, <{lanes} x i32> <{picked}>")
-        vectors.append(value)
-    return vectors
-
-
-def _each_together(
-    e: VectorEmitter, lines: list[str], element: str, pointer: str, offsets: str, count: int, align: int
-) -> list[str]:
-    """Vectors of words of which those of a lane lie side by side, at an offset of its own: the words of a lane are loaded
-    together, which takes a fourth of the time of gathering each."""
-    lines.insert(0, f"  %offsets = alloca {NUMBERS}")
-    lines.append(f"  store {NUMBERS} {offsets}, ptr %offsets")
-    parts, length = [], count
-    for k in range(LANES):
-        cell, offset, at, words = e.fresh(), e.fresh(), e.fresh(), e.fresh()
-        lines.append(
-            f"  {cell} = getelementptr i32, ptr %offsets, i64 {k}\n  {offset} = load i32, ptr {cell}\n"
-            f"  {at} = getelementptr i8, ptr {pointer}, i32 {offset}\n"
-            f"  {words} = load <{count} x {element}>, ptr {at}, align {align}"
-        )
-        parts.append(words)
-    while len(parts) > 1:
-        type, joined = f"<{length} x {element}>", []
-        places = ", ".join(f"i32 {k}" for k in range(2 * length))
-        for a, b in zip(parts[::2], parts[1::2], strict=True):
-            joined.append(e.fresh())
-            lines.append(f"  {joined[-1]} = shufflevector {type} {a}, {type} {b}, <{2 * length} x i32> <{places}>")
-        parts, length = joined, 2 * length
-    return _picked(e, lines, element, parts[0], LANES, count)
-
-
-def _alike(
-    e: VectorEmitter, lines: list[str], element: str, pointer: str, count: int, bytes: int, align: int
-) -> list[str]:
-    """Vectors of words that lie side by side, each the same for all lanes."""
-    vectors = []
-    for i in range(count):
-        at, word = e.fresh(), e.fresh()
-        lines.append(
-            f"  {at} = getelementptr i8, ptr {pointer}, i64 {i * bytes}\n"
-            f"  {word} = load {element}, ptr {at}, align {align}"
-        )
-        vectors.append(e.spread(word, element))
-    return vectors
-
-
-def _stored(
-    e: VectorEmitter, lines: list[str], words: list[str], element: str, pointer: str, lanes: int, align: int
-) -> None:
-    """Store vectors of so many lanes side by side, a lane's words together."""
-    values, length = [w if lanes < LANES else e.spread(w, element) for w in words], lanes
-    while len(values) > 1:
-        places = ", ".join(f"i32 {k}" for k in range(2 * length))
-        type = f"<{length} x {element}>"
-        joined = []
-        for a, b in zip(values[::2], values[1::2], strict=True):
-            joined.append(e.fresh())
-            lines.append(f"  {joined[-1]} = shufflevector {type} {a}, {type} {b}, <{2 * length} x i32> <{places}>")
-        values, length = joined, 2 * length
-    value = values[0]
-    if len(words) > 1:
-        places = ", ".join(f"i32 {i * lanes + k}" for k in range(lanes) for i in range(len(words)))
-        type, value = f"<{length} x {element}>", e.fresh()
-        lines.append(f"  {value} = shufflevector {type} {values[0]}, {type} poison, <{length} x i32> <{places}>")
-    lines.append(f"  store <{length} x {element}> {value}, ptr {pointer}, align {align}")
-
-
-def _part(e: VectorEmitter, lines: list[str], vector: str, element: str, begin: int) -> str:
-    """Half of a vector."""
-    places, value = ", ".join(f"i32 {begin + k}" for k in range(LANES // 2)), e.fresh()
-    type = e.type(element)
-    lines.append(f"  {value} = shufflevector {type} {vector}, {type} poison, <{LANES // 2} x i32> <{places}>")
-    return value
-
-
-def _joined(e: VectorEmitter, lines: list[str], a: str, b: str, element: str) -> str:
-    """A vector of two halves."""
-    places, value = ", ".join(f"i32 {k}" for k in range(LANES)), e.fresh()
-    type = f"<{LANES // 2} x {element}>"
-    lines.append(f"  {value} = shufflevector {type} {a}, {type} {b}, <{LANES} x i32> <{places}>")
-    return value
+def _place(e: VectorEmitter, steps: str, lane: int) -> str:
+    """Where a lane's words lie, if the first one's lie at `%first`."""
+    return e.emit(f"getelementptr i8, ptr %first, i64 {behind(e, steps, lane)}")

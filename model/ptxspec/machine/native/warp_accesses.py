@@ -11,13 +11,14 @@ from ptxspec.machine.counting import counter_of, moves_always
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.flow import registers_read, registers_written
 from ptxspec.machine.memory import is_of_threads
-from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage, result_type
+from ptxspec.machine.native.access_functions import ADDRESSES, AccessFunctions, WarpStorage
 from ptxspec.machine.native.accesses import ADDRESS, Accesses
 from ptxspec.machine.native.context import llvm_type
+from ptxspec.machine.native.lane_words import result_type
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
-from ptxspec.machine.native.warp_registers import WORD, Attempt, number_of
+from ptxspec.machine.native.warp_registers import WORD, Attempt, number_of, shape_types
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
@@ -119,8 +120,8 @@ class WarpAccesses:
             ways.append((f"{n}.{label}", vectors))
 
         if shape is not None:
-            numbers = [f"i64 {part}" for part in shape[:3]]
-            attempt("row", self.functions.in_shape(effect, space), [*numbers, f"i1 {shape.holds}"], f"{n}.others")
+            parts = [f"{type} {part}" for type, part in zip(shape_types("i64").values(), shape, strict=True)]
+            attempt("row", self.functions.in_shape(effect, space), parts, f"{n}.others")
             lines.append(f"{n}.others:")
         if shape is not None:
             address = e.made_again(address)

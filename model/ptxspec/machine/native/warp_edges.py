@@ -26,7 +26,7 @@ NONE = (1 << 31) - 1
 class WarpEdges:
     """The edges of the blocks of a warp's function. Lanes are bits of a word."""
 
-    def __init__(self, text: FunctionText, homes: WarpHomes, rows: WarpRows):
+    def __init__(self, text: FunctionText, homes: WarpHomes, rows: WarpRows, constant: AbstractSet[str]):
         self.text, self.homes, self.rows = text, homes, rows
         self.layout, self.flow = text.layout, text.flow
         self.emitter = cast(VectorEmitter, text.emitter)
@@ -37,7 +37,7 @@ class WarpEdges:
         self.parked: set[int] = set()
         #: registers that the first block gives the only value that they have in a CTA: they are in their rows from its end on
         entered = set().union(*(self.layout.live[number] for number in self.layout.entered))
-        self.early = homes.constant & self.layout.writes[0] & entered if self.flow.blocks else set()
+        self.early = constant & self.layout.writes[0] & entered if self.flow.blocks else set()
         for number in sorted(self.layout.entered):
             self.label(number)
 

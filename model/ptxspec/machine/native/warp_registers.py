@@ -7,14 +7,14 @@ from typing import cast
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op
+from ptxspec.language.checked import Kernel
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver.places import LANES
-from ptxspec.machine.flow import operand_registers, registers_read, registers_written, values_of
+from ptxspec.machine.flow import operand_registers, registers_written
 from ptxspec.machine.flow import sources as flow_sources
 from ptxspec.machine.native.context import bits_of, llvm_type
 from ptxspec.machine.native.lane_functions import stored_type
-from ptxspec.machine.native.layout import HOME, Layout
+from ptxspec.machine.native.layout import HOME
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.special import INDEX, SpecialValues, meaning, variables_of
@@ -22,7 +22,7 @@ from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import VectorEmitter, VectorShape
+from ptxspec.terms.vectors import STEPS, VectorEmitter, VectorShape
 
 #: what the name of a register's memory begins with, where lanes have parted
 FAR = "%far"
@@ -35,6 +35,11 @@ of_warp = partial(VectorEmitter, lanes=LANES)
 def vector_of(element: str) -> str:
     """The LLVM type of a vector that has an element for each lane."""
     return f"<{LANES} x {element}>"
+
+
+def shape_types(word: str) -> dict[str, str]:
+    """The LLVM types of the parts of a shape of such words (vectors.py)."""
+    return {"base": word, "steps": f"<{STEPS} x {word}>", "holds": "i1"}
 
 
 def number_of(emitter: VectorEmitter, lanes: str) -> str:
@@ -65,8 +70,8 @@ class Attempt:
 class WarpRows:
     """Registers as they lie between turns, of the threads of a warp: from the row's place of lane 0 on."""
 
-    def __init__(self, text: FunctionText, constant: frozenset[str]):
-        self.text, self.constant = text, constant
+    def __init__(self, text: FunctionText, alike: frozenset[str]):
+        self.text, self.uniform = text, alike
         self.emitter = cast(VectorEmitter, text.emitter)
 
     def _at(self, array: str, offset: int, unit: int) -> str:
@@ -77,7 +82,7 @@ class WarpRows:
     def load(self, name: str) -> str:
         """A register's values as they were when the threads ran last."""
         type, unit = self.text.kernel.registers[name], bits_of(self.text.kernel.registers[name]) // 8
-        if name not in self.constant:
+        if name not in self.uniform:
             return self._loaded(self._at("registers", self.text.layout.offsets[name], unit), type)
         base, length = f"%registers_{self.text.layout.offsets[name]}", str(unit * self.text.layout.capacity)
         cell, value = self.text.at("registers", "%given_thread", unit, base=base, length=length), self.emitter.fresh()
@@ -130,10 +135,10 @@ class WarpRows:
 class WarpHomes:
     """Registers while threads of a warp run: memory of the function, of which LLVM makes registers of the processor."""
 
-    def __init__(self, text: FunctionText, rows: WarpRows, constant: frozenset[str]):
-        self.text, self.rows, self.constant = text, rows, constant
+    def __init__(self, text: FunctionText, rows: WarpRows, alike: frozenset[str]):
+        self.text, self.rows, self.uniform = text, rows, alike
         #: registers whose shapes are kept: addresses are made of them
-        self.shaped = of_addresses(text.kernel) - constant
+        self.shaped = of_addresses(text.kernel) - alike
         #: whether lanes have parted
         self.apart = False
         #: the word of the lanes that are at the block
@@ -148,7 +153,7 @@ class WarpHomes:
         value = self.emitter.fresh()
         type = self.type_of(name)
         self.text.lines.append(f"  {value} = load {type}, ptr {self.at(name)}")
-        if name in self.constant:
+        if name in self.uniform:
             return value
         self.emitter.varying.add(value)
         if name in self.shaped and not self.apart:
@@ -158,26 +163,25 @@ class WarpHomes:
     def _shape(self, name: str) -> VectorShape:
         """The shape that is kept beside a register."""
         home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        base, step, jump = (self.emitter.emit(f"load {word}, ptr {home}_{part}") for part in VectorShape._fields[:3])
-        return VectorShape(base, step, jump, self.emitter.emit(f"load i1, ptr {home}_holds"))
+        parts = {part: self.emitter.emit(f"load {type}, ptr {home}_{part}") for part, type in shape_types(word).items()}
+        return VectorShape(**parts)
 
     def keep_shape(self, name: str, shape: VectorShape | None) -> None:
         """Keep the shape of a register that has been stored, or that none is known."""
         if name not in self.shaped or self.apart:
             return
-        home, word = self.at(name), llvm_type(self.text.kernel.registers[name])
-        for part in VectorShape._fields[:3] if shape is not None else ():
-            self.text.lines.append(f"  store {word} {getattr(shape, part)}, ptr {home}_{part}")
-        self.text.lines.append(f"  store i1 {'false' if shape is None else shape.holds}, ptr {home}_holds")
+        home, types = self.at(name), shape_types(llvm_type(self.text.kernel.registers[name]))
+        for part, value in {"holds": "false"}.items() if shape is None else shape._asdict().items():
+            self.text.lines.append(f"  store {types[part]} {value}, ptr {home}_{part}")
 
     def type_of(self, name: str) -> str:
         """The LLVM type of what a home holds: a word, if it is the same in all lanes."""
         element = llvm_type(self.text.kernel.registers[name])
-        return element if name in self.constant else vector_of(element)
+        return element if name in self.uniform else vector_of(element)
 
     def store(self, name: str, value: str) -> None:
         e, element = self.emitter, llvm_type(self.text.kernel.registers[name])
-        if name not in self.constant:
+        if name not in self.uniform:
             value = e.spread(value, element)
         elif value in e.varying:  # it was computed lane by lane
             first = e.emit(f"call i32 @llvm.cttz.i32(i32 {self.mask}, i1 true)")
@@ -201,41 +205,10 @@ class WarpHomes:
 
 
 @cache
-def steps_of(name: str, clustered: bool) -> tuple[int, int]:
-    """How far a special register goes from the first lane to the second, and to the first of the second half, in CTAs of one
-    dimension."""
+def steps_of(name: str, clustered: bool) -> tuple[int, ...]:
+    """The steps of a special register (vectors.py) in CTAs of one dimension."""
     values = SpecialValues([name], clustered, Extents((1, 1, 1), (contracts.limits.MOST_THREADS, 1, 1)))
-    first, second, middle = (values.read(name, lane, 0) for lane in (0, 1, LANES // 2))
-    return second - first, middle - first
-
-
-def constants(layout: Layout) -> frozenset[str]:
-    """The registers that have one value for all threads of a CTA, from their only definition on: it is made of constants, of
-    parameters, of what special registers say of the CTA, and of such registers."""
-    kernel, program = layout.program.kernel, layout.program
-    writers: dict[str, list[Op]] = {}
-    for op in kernel.code:
-        for name in registers_written(op):
-            writers.setdefault(name, []).append(op)
-    known: set[str] = set()
-
-    def is_constant(op: Op) -> bool:
-        effect, page = op.plan.meaning.effect, contracts.state_spaces
-        if op.guard is not None or not registers_read(op, kernel) <= known:
-            return False
-        names = {o.text for _, _, o in values_of(op) if isinstance(o, tree.Name)} & layout.special_types.keys()
-        if any(changing(n) is not None or INDEX in variables_of(meaning(n, program.clustered)) for n in names):
-            return False
-        if isinstance(effect, Load):
-            return (op.space or effect.space) == page.OF_PARAMETERS and not registers_read(op, kernel)
-        return effect is None
-
-    candidates = {name for name, ops in writers.items() if len(ops) == 1 and name not in layout.live[0]}
-    while True:
-        more = {name for name in candidates - known if is_constant(writers[name][0])}
-        if not more:
-            return frozenset(known)
-        known |= more
+    return tuple(values.read(name, 1 << bit, 0) - values.read(name, 0, 0) for bit in range(LANES.bit_length() - 1))
 
 
 def of_addresses(kernel: Kernel) -> frozenset[str]:

@@ -27,6 +27,7 @@ from ptxspec.machine.native.narrow import OVER
 from ptxspec.machine.native.operands import OperandEmitter
 from ptxspec.machine.native.registers import IN_ROWS, Registers
 from ptxspec.machine.native.text import FAILED, FunctionText
+from ptxspec.machine.native.uniform import constants, uniform
 from ptxspec.machine.native.warp_accesses import WarpAccesses
 from ptxspec.machine.native.warp_edges import NONE, WarpEdges
 from ptxspec.machine.native.warp_registers import (
@@ -37,9 +38,9 @@ from ptxspec.machine.native.warp_registers import (
     Attempt,
     WarpHomes,
     WarpRows,
-    constants,
     number_of,
     of_warp,
+    shape_types,
     vector_of,
 )
 from ptxspec.machine.native.warp_turns import AGAIN, TURN_LANES, TURN_NEXT, TURN_TAKEN, enqueue_text, wait_text
@@ -68,7 +69,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import NoVectors, VectorEmitter, VectorShape
+from ptxspec.terms.vectors import NoVectors, VectorEmitter
 from ptxspec.terms.vocabulary import FALSE
 
 #: how the text names where a register lies
@@ -83,10 +84,10 @@ class WarpFunction:
         text = self.text = FunctionText(layout, needs, of_warp)
         self.emitter = cast(VectorEmitter, text.emitter)
         self.kernel, self.flow = text.kernel, text.flow
-        constant = constants(layout)
-        rows = WarpRows(text, constant)
-        self.homes = WarpHomes(text, rows, constant)
-        self.edges = WarpEdges(text, self.homes, rows)
+        alike = uniform(layout)
+        rows = WarpRows(text, alike)
+        self.homes = WarpHomes(text, rows, alike)
+        self.edges = WarpEdges(text, self.homes, rows, constants(layout))
         self.registers = Registers(text, self.homes)
         self.operands = OperandEmitter(text, self.registers)
         self.computing = ComputationEmitter(text, self.registers, self.operands)
@@ -160,10 +161,10 @@ class WarpFunction:
                 lines.append(f"  {home} = alloca {type}\n  store {type} zeroinitializer, ptr {home}")
         for name in sorted(self.homes.shaped):
             home, word = f"{HOME}{self.layout.homes[name]}", llvm_type(registers[name])
-            parts = [(f"{home}_{part}", word, "0") for part in VectorShape._fields[:3]] + [
-                (f"{home}_holds", "i1", "false")
+            lines += [
+                f"  {home}_{part} = alloca {type}\n  store {type} zeroinitializer, ptr {home}_{part}"
+                for part, type in shape_types(word).items()
             ]
-            lines += [f"  {place} = alloca {type}\n  store {type} {none}, ptr {place}" for place, type, none in parts]
         return lines, at
 
     # blocks ---------------------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ class WarpFunction:
             value = self.registers.current[name]
             if not self.edges.apart:
                 self.homes.keep_shape(name, self.emitter.shape(value))
-            if self.edges.apart and name not in self.homes.constant:
+            if self.edges.apart and name not in self.homes.uniform:
                 old = self.homes.load(name)
                 element = llvm_type(self.kernel.registers[name])
                 vector = vector_of(element)
@@ -352,13 +353,17 @@ class WarpFunction:
         e = self.emitter
         none, all_of_them = e.compare("eq", acting, "0", LANES), e.compare("eq", rest, "0", LANES)
         first, second, third, both = (text.label(s) for s in ("stay", "some", "leave", "both"))
-        lines.append(f"  br i1 {none}, label %{first}, label %{second}\n{second}:")
-        lines.append(f"  br i1 {all_of_them}, label %{third}, label %{both}")
+        never_part = not e.varies(self.registers.read(op.guard[0]))
+        lines.append(f"  br i1 {none}, label %{first}, label %{third if never_part else second}")
+        if not never_part:
+            lines.append(f"{second}:\n  br i1 {all_of_them}, label %{third}, label %{both}")
         known = e.known()
         for label, to in ((first, onwards), (third, taken)):
             text.begin(label)
             e.go_back(known)
             self.edges.go(to, self.mask)
+        if never_part:
+            return
         text.begin(both)
         e.go_back(known)
         ways = sorted([(_number(taken), acting, taken), (_number(onwards), rest, onwards)], key=lambda way: way[0])
