@@ -273,7 +273,7 @@ def test_the_time_of_each_launch_begins_with_it() -> None:
 
 
 #: the most calls of Python's functions in a launch of a shape that was launched before, by the pointers and numbers of its arguments
-MOST_CALLS = 100
+MOST_CALLS = 30
 
 
 def test_a_launch_that_is_repeated_takes_few_calls() -> None:

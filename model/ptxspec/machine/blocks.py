@@ -122,8 +122,11 @@ class UndoLog:
     def begin(self, marks: int, saved: int) -> int:
         """Begin a launch whose blocks have so many pages, and so many bytes that may be written. The mark of a page that is
         saved; no page has it yet."""
-        if len(self.marks) < marks or len(self.saved) < saved or self._mark == _LAST_MARK:
+        if len(self.marks) < marks or len(self.saved) < saved:
             self._take(max(marks, len(self.marks)), max(saved, len(self.saved)))
+            self._mark = 0
+        elif self._mark == _LAST_MARK:
+            self.marks.fill(0)
             self._mark = 0
         self._mark += 2
         return self._mark
@@ -176,9 +179,15 @@ class BlockTable:
 class Blocks:
     """The blocks of one launch, in the order of their addresses."""
 
-    def __init__(self, tables: Iterable[BlockTable], freed: Sequence[Iterable[GlobalBlock]], log: UndoLog):
-        """`freed` are those that the caller freed, of each of its memories. Raises ValueError if two blocks have the same
-        addresses."""
+    def __init__(
+        self,
+        tables: Iterable[BlockTable],
+        freed: Sequence[Iterable[GlobalBlock]],
+        log: UndoLog,
+        mark: int | None = None,
+    ):
+        """`freed` are those that the caller freed, of each of its memories. `mark` is that of the launch, if it has begun. Raises
+        ValueError if two blocks have the same addresses."""
         filled = [table for table in tables if table.blocks]
         if len(filled) > 1:
             filled.sort(key=_first_base)
@@ -189,8 +198,10 @@ class Blocks:
         for table in filled:
             self._marks += table.first_marks[-1]
             saved += table.first_saved[-1]
+        #: what the log is asked for: marks, and bytes that may be saved
+        self.room = self._marks, saved
         #: the mark of a page that has been saved
-        self.saved_mark = log.begin(self._marks, saved)
+        self.saved_mark = log.begin(*self.room) if mark is None else mark
 
     @property
     def rows(self) -> np.ndarray:

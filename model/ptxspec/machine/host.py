@@ -73,45 +73,49 @@ class Host(NamedTuple):
 
     def _run(self, running: EngineRun, worker: int) -> None:
         """Run until all CTAs of a part of the grid have ended."""
-        while True:
-            code = running.run()
-            if self.receivers:
-                running.tell_events()
-            steps = running.get("steps")
-            match code:
-                case codes.DONE:
-                    self.limits.note_progress(worker, steps, running.get("ended"))
-                    return
-                case codes.PAUSE:
-                    self.limits.begin_batch(worker, running.get("first"))
-                    self.limits.check()
-                    self.limits.note_progress(worker, steps, running.get("ended"))
-                    running.set("pause_at", steps + running.get("extra_cost") + self.limits.pause)
-                case codes.RENEW:
-                    self.limits.begin_batch(worker, running.get("first"))
-                    self.limits.check()
-                    self.memory.clear(running.get("first"))
-                    running.empty()
-                    running.set("stage", codes.EMPTIED)
-                case codes.ASK:
-                    self.limits.check()
-                    self._serve(running)
-                    running.set("stage", codes.ANSWERED)
-                case codes.CHOOSE:
-                    self.limits.check()
-                    self.schedule.serve(running)
-                case codes.UNABLE:
-                    raise self._unable(running)
-                case codes.FAULT | codes.COMPLETION:
-                    raise self._fault(running, running.fault())
-                case codes.LIMIT:
-                    raise self.limits.too_many_steps()
-                case codes.MISUSE:
-                    raise self._misuse(running, *misuse(running, self._described))
-                case codes.STUCK:
-                    raise self._misuse(running, *stuck(running, self.extents, self.program.kernel, self._described))
-                case _:
-                    raise AssertionError(f"the driver came back with {code}")
+        while not self.answers(running, worker, running.run()):
+            pass
+
+    def answers(self, running: EngineRun, worker: int, code: int) -> bool:
+        """Do what the driver came back for, as its code says; whether all CTAs have ended. Raises LaunchError if the launch
+        ends in an error."""
+        if self.receivers:
+            running.tell_events()
+        steps = running.get("steps")
+        match code:
+            case codes.DONE:
+                self.limits.note_progress(worker, steps, running.get("ended"))
+            case codes.PAUSE:
+                self.limits.begin_batch(worker, running.get("first"))
+                self.limits.check()
+                self.limits.note_progress(worker, steps, running.get("ended"))
+                running.set("pause_at", steps + running.get("extra_cost") + self.limits.pause)
+            case codes.RENEW:
+                self.limits.begin_batch(worker, running.get("first"))
+                self.limits.check()
+                self.memory.clear(running.get("first"))
+                running.empty()
+                running.set("stage", codes.EMPTIED)
+            case codes.ASK:
+                self.limits.check()
+                self._serve(running)
+                running.set("stage", codes.ANSWERED)
+            case codes.CHOOSE:
+                self.limits.check()
+                self.schedule.serve(running)
+            case codes.UNABLE:
+                raise self._unable(running)
+            case codes.FAULT | codes.COMPLETION:
+                raise self._fault(running, running.fault())
+            case codes.LIMIT:
+                raise self.limits.too_many_steps()
+            case codes.MISUSE:
+                raise self._misuse(running, *misuse(running, self._described))
+            case codes.STUCK:
+                raise self._misuse(running, *stuck(running, self.extents, self.program.kernel, self._described))
+            case _:
+                raise AssertionError(f"the driver came back with {code}")
+        return code == codes.DONE
 
     def _unable(self, running: EngineRun) -> LaunchError:
         """What is said of a choice that names a thread which cannot run."""

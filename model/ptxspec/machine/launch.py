@@ -115,7 +115,7 @@ class Launches:
         end = len(self._variables)
         if self.heap is not None:
             end = contracts.memory_rules.heap_begins(end) + len(self.heap.data)
-        self.space, self._log = AddressSpace(end, self.checked.address_size), UndoLog()
+        self.space, self.log = AddressSpace(end, self.checked.address_size), UndoLog()
         #: the block of the module's variables, if there are any
         self._table = BlockTable(self._blocks_of_variables())
         self._native: NativeEngine | None = None
@@ -222,6 +222,10 @@ class Launches:
 
     def execute(self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
         """Run what was planned. Its limits begin now."""
+        if plan.repetition is not None:
+            outcome = plan.repetition.execute(args, memories)
+            if outcome is not None:
+                return outcome
         plan.limits.begin()
         return self._executed(plan, args, memories)
 
@@ -318,9 +322,11 @@ class Launches:
                     stacklevel=7,
                 )
 
-    def blocks(self, reached: ReachedMemory, arrays: Sequence[PassedArray], shadows: bool) -> Blocks:
-        """Global memory, as a launch finds it, and its shadow, if the launch needs that. Raises ValueError if what the caller
-        owns has addresses of this launch, or bytes of an array that is passed."""
+    def blocks(
+        self, reached: ReachedMemory, arrays: Sequence[PassedArray], shadows: bool, mark: int | None = None
+    ) -> Blocks:
+        """Global memory, as a launch finds it, and its shadow, if the launch needs that; `mark` is that of a launch that has
+        begun. Raises ValueError if what the caller owns has addresses of this launch, or bytes of an array that is passed."""
         tables = [self._table, *reached.tables]
         if self.heap is not None:
             tables.append(BlockTable([self.heap.block()]))
@@ -337,7 +343,7 @@ class Launches:
                 known[id(self.heap.data)] = self.heap.shadow
             every = [shadow_block(block, known.get(id(block.data))) for table in tables for block in table.blocks]
             tables.append(BlockTable(every))
-        return Blocks(tables, reached.freed, self._log)
+        return Blocks(tables, reached.freed, self.log, mark)
 
     def program(self, name: str, settings: LaunchSettings, extents: Extents) -> KernelProgram:
         """An entry, ready for an engine."""

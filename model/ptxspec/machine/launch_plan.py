@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ptxspec import contracts
 from ptxspec.base import options
@@ -29,6 +29,7 @@ from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import NO_MEMORY, ReachedMemory
 from ptxspec.machine.program import KernelProgram
+from ptxspec.machine.repetition import Repetition
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import CtaShare, together
@@ -37,6 +38,7 @@ from ptxspec.terms.profiles import Profile
 
 if TYPE_CHECKING:
     from ptxspec.machine.launch import Launches
+    from ptxspec.machine.native.engine import NativeRun
     from ptxspec.machine.observing import Observer
     from ptxspec.machine.racing.checker import CellPool
     from ptxspec.machine.stale_reads import StaleReads
@@ -117,12 +119,14 @@ class LaunchPlan:
         self._no_images = ImageUnit({}, {}, settings.profile, settings.engine == "native")
         #: of each worker the memory and the engine's run, which the next execution has again
         self._memories: list[LaunchMemory] = []
-        self._runs: dict[int, EngineRun] = {}
+        self._runs: dict[int, NativeRun] = {}
         self._fills = launches.fills
         #: whether executions have nothing of their own on the host's side; and that side, if it is kept
         self._keeps_host = not (settings.observers or settings.observed.counts or settings.observed.checks)
         self._keeps_host = self._keeps_host and not settings.schedule.chooses
         self._host: Host | None = None
+        #: what the last execution has left for one that is like it
+        self.repetition: Repetition | None = None
 
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
@@ -139,6 +143,7 @@ class LaunchPlan:
         """Run the grid, and let the arrays, the images and the module have what it wrote. The limits have begun. Raises what
         `Module.launch` does."""
         launches, kernel, settings = self._launches, self._kernel, self._settings
+        self.repetition = None
         schedule = settings.schedule.again()
         unit = self._no_images
         if self._names_images or _has_images(args):
@@ -180,6 +185,8 @@ class LaunchPlan:
             kept.end()
         if memory.own_bytes * len(self._memories) > _KEPT:
             self._forget()
+        if not arrays and unit is self._no_images:
+            self.repetition = self._repetition(reached, blocks)
         counts = None if counting is None else counting.counts(launches.checked)
         results = () if collector is None else (collector.findings(), collector.omitted)
         return Outcome(steps, schedule.reported, counts, *results)
@@ -200,8 +207,19 @@ class LaunchPlan:
             launches.space.forget([passed.block for passed in arrays])
             self._forget()
 
+    def _repetition(self, reached: ReachedMemory, blocks: Blocks) -> Repetition | None:
+        """What an execution has left that reached this memory, had these blocks, and neither images nor arrays of the host."""
+        host, running, launches = self._host, self._runs.get(0), self._launches
+        alone = self._workers == 1 and launches.heap is None and len(reached.memories) <= 1
+        if not alone or host is None or running is None or not self._memories or self.program.shadows is not None:
+            return None
+        if launches.space.bits < 64 or self.limits.tells or not running.repeats:
+            return None
+        return Repetition(launches, self._parameters, host, running, reached, blocks, Outcome, self._forget)
+
     def _forget(self) -> None:
         """Let the next execution have other memory."""
+        self.repetition = None
         self._memories, self._runs, self._host, self._fills = [], {}, None, self._launches.fills
 
     def _memory(self, blocks: Blocks, parameters: bytes, args: Sequence[Any]) -> LaunchMemory:
@@ -330,16 +348,16 @@ class LaunchPlan:
 
     def _running(self, host: Host, number: int, prepared: PreparedProgram, worker: int) -> EngineRun:
         """A worker's run of the launch of this number: that of the last execution, if it can be had again."""
-        running = self._runs.get(worker)
-        if running is not None and running.restart(prepared, number):
-            return running
+        kept = self._runs.get(worker)
+        if kept is not None and kept.restart(prepared, number):
+            return kept
         empties = int(self._settings.engine == "exact" or host.memory.is_large)
         if host.memory.fresh is not None:
             empties = codes.FILLS
         numbered = host._replace(extents=self._extents.numbered(number))
         running = numbered.begin(prepared, self._slots, worker, empties)
         if self._settings.engine == "native":  # a run of the exact engine is of one execution
-            self._runs[worker] = running
+            self._runs[worker] = cast("NativeRun", running)
         return running
 
 

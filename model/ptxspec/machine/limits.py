@@ -68,6 +68,15 @@ class LaunchLimits:
         if self.seconds is None:
             self._count_anew()
 
+    def repeat(self) -> None:
+        """Begin a launch as the last one was, whose kernel is ready."""
+        now = clock()
+        if self.seconds is not None:
+            self._ends = now + self.seconds
+        self._batch_ends = now + self._most_seconds
+        if now >= self._counted + MOMENT:
+            self._count_anew()
+
     def stop(self) -> None:
         """Let all who check end: the launch has failed elsewhere."""
         self._stopped = True
@@ -139,6 +148,11 @@ class LaunchLimits:
             f"CTAs that are resident together did not end within {work}: all that the {self._engine} engine does for them unless "
             "step_limit says how many the launch may take",
         )
+
+    @property
+    def tells(self) -> bool:
+        """Whether somebody is told of progress."""
+        return self._progress is not None
 
     def note_progress(self, worker: int, steps: int, done: int) -> None:
         """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if

@@ -86,6 +86,18 @@ class FilledParameter(NamedTuple):
         where = slice(place.offset, place.offset + place.size)
         return cls(f"argument {number} ({place.name})", where, place, type, is_array, frozenset(scalars), limit)
 
+    def simply(self, value: Any) -> bytes | None:
+        """The bytes of the parameter that a scalar of NumPy, a pointer or an integer fills; None for all that takes more."""
+        kind, limit = value.__class__, self.limit
+        data: bytes | None = None
+        if kind in self.scalars:
+            data = value.tobytes()
+        elif kind is Pointer and 0 <= value.address < limit:
+            data = value.address.to_bytes(self.place.size, "little")
+        elif kind is int and -limit <= 2 * value and value < limit:
+            data = (value & limit - 1).to_bytes(self.place.size, "little")
+        return data
+
 
 class Parameters:
     """The parameters of an entry, which arguments fill."""
@@ -93,37 +105,31 @@ class Parameters:
     def __init__(self, kernel: Kernel):
         self._kernel, self._size = kernel, kernel.sizes[contracts.state_spaces.OF_PARAMETERS]
         declared = zip(kernel.parameters, kernel.parameter_types, strict=True)
-        self._places = [FilledParameter.of(i, place, types) for i, (place, types) in enumerate(declared)]
-        #: what is looked at of each in every launch
-        self._simple = [(p.where, p.place.size, p.scalars, p.limit) for p in self._places]
+        self.places = [FilledParameter.of(i, place, types) for i, (place, types) in enumerate(declared)]
 
     def arguments(self, args: Sequence[Any], space: AddressSpace) -> Arguments:
         """What a launch gets. Raises TypeError or ValueError, which name the argument."""
-        if len(args) != len(self._places):
+        if len(args) != len(self.places):
             names = ", ".join(p.name for p in self._kernel.parameters)
-            raise TypeError(f"{self._kernel.name} takes {len(self._places)} arguments ({names}), not {len(args)}")
+            raise TypeError(f"{self._kernel.name} takes {len(self.places)} arguments ({names}), not {len(args)}")
         block = bytearray(self._size)
         arrays: PassedArrays | None = None
         for number, value in enumerate(args):
-            where, size, scalars, limit = self._simple[number]
-            kind = value.__class__
-            if kind in scalars:
-                block[where] = value.tobytes()
-            elif kind is Pointer and 0 <= value.address < limit:
-                block[where] = value.address.to_bytes(size, "little")
-            elif kind is int and -limit <= 2 * value and value < limit:
-                block[where] = (value & limit - 1).to_bytes(size, "little")
-            elif not self._places[number].place.opaque:
+            parameter = self.places[number]
+            data = parameter.simply(value)
+            if data is None and not parameter.place.opaque:
                 if arrays is None:
                     arrays = PassedArrays(space)
-                block[where] = _filling(self._places[number], value, arrays)
+                data = _filling(parameter, value, arrays)
+            if data is not None:
+                block[parameter.where] = data
         return Arguments(bytes(block), [] if arrays is None else [*arrays.passed.values()])
 
     def initialized(self, args: Sequence[Any]) -> bytes:
         """Which bits of the parameters the arguments of a launch initialize: all but those between parameters, and the padding of
         structures of NumPy."""
         block = bytearray(self._size)
-        for (_, where, place, *_), value in zip(self._places, args, strict=True):
+        for (_, where, place, *_), value in zip(self.places, args, strict=True):
             mask = np.full(place.size, 0xFF, np.uint8)
             if isinstance(value, np.void) and value.dtype.fields:
                 mask = _fields(value.dtype)

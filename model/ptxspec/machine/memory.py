@@ -127,7 +127,7 @@ class LaunchMemory:
         self.buffers_of = dict(constants)
         room = shadow_of_parameters(parameters) + parameters if shadowed else parameters
         self.buffers_of[contracts.state_spaces.OF_PARAMETERS] = np.zeros(room + PADDING, np.uint8)
-        self._parameters = self.buffers_of[contracts.state_spaces.OF_PARAMETERS].data[:parameters]
+        self.parameters = self.buffers_of[contracts.state_spaces.OF_PARAMETERS].data[:parameters]
         self.cluster, self.threads = cluster, threads // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
@@ -147,7 +147,7 @@ class LaunchMemory:
     def begin(self, blocks: Blocks, parameters: bytes, heap: Heap | None) -> None:
         """Begin a launch: `blocks` are global memory, and `heap` is there if a thread may allocate memory."""
         self.blocks, self.heap, self.heap_states = blocks, heap, _heap_states(heap)
-        self._parameters[:] = parameters
+        self.parameters[:] = parameters
         self.in_flight = None
         self._begin_parts()
 
@@ -261,7 +261,6 @@ class LaunchMemory:
                 self.buffers_of[name] = emptied(self.buffers_of[name])
         if self.first is not None:
             self.alive = emptied(self.alive)
-        self.gone.fill(0)
 
     def clear(self, first: int) -> None:
         """The memory of threads and CTAs as it is when CTAs begin, from this one on. The arrays may be others then."""

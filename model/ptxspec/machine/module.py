@@ -330,7 +330,7 @@ class PreparedLaunch:
 
 
 def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
-    return memory if isinstance(memory, list | tuple) else (memory,)
+    return memory if isinstance(memory, (list, tuple)) else (memory,)
 
 
 @contextmanager

@@ -79,6 +79,11 @@ class Code:
         """Whether fast code is worth its time now."""
         return self._fast is not None and self._left <= 0
 
+    @property
+    def is_final(self) -> bool:
+        """Whether no faster code will be made, so that nobody has to note the seconds."""
+        return self._fast is None
+
     def note(self, seconds: float) -> None:
         """Note that the code has run so long."""
         self._left -= seconds

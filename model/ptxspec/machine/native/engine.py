@@ -85,6 +85,9 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
 
+#: where the context has what each launch is given, and gives
+_SAVED_MARK, _STEPS = FIELD["saved_mark"], FIELD["steps"]
+
 
 class NativeEngine:
     """Compiles kernels once and keeps the code."""
@@ -158,7 +161,7 @@ class NativeRun:
         layout, capacity = self.layout, self.layout.capacity
         self.extents, self._compiled, self._copies = extents, compiled, compiled.copies
         self.flow = program.flow
-        #: the context as it was when the first launch began to run
+        #: the context as it was when the first launch began to run, but that what lasts is known
         self._begun: np.ndarray | None = None
         #: those of the code that it runs
         self._entries: tuple[int, ...] = ()
@@ -187,6 +190,7 @@ class NativeRun:
         for name, array in more.items():
             self._lies(name, array)
         self.record = hosts.new_record()
+        self._noted = self.record.data
         self._raised: BaseException | None = None
         numbers = {
             "record": address_of(self.record), "capacity": capacity,
@@ -235,6 +239,29 @@ class NativeRun:
         self.set(LAUNCH, launch)
         self._begin(is_owner)
         return True
+
+    @property
+    def repeats(self) -> bool:
+        """Whether `again` may begin launches like this one: whether it has nothing of its own but parameters."""
+        observed, memory = self.flow.observed, self.memory
+        alone = observed.counts or observed.kinds or self.program.asynchronous is not None or memory.fresh is not None
+        return not (alone or self.layout.tells_of_launch or memory.heap is not None or self.get("host_empties"))
+
+    def again(self, mark: int) -> bool:
+        """Begin a launch as the last one was; `mark` is that of the pages it has saved. False if others had the arrays."""
+        if self._worker.owner is not self or self._begun is None:
+            return False
+        if self.layout.meets:
+            self._worker.clear()
+        self._numbers[:] = self._begun.data
+        self._numbers[_SAVED_MARK] = mark
+        return True
+
+    @property
+    def steps(self) -> int:
+        """The thread-instructions that have been executed."""
+        steps: int = self._numbers[_STEPS]
+        return steps
 
     def _banks(self) -> np.ndarray:
         """For each bank of constants how many bytes it holds, and where they are."""
@@ -292,17 +319,21 @@ class NativeRun:
         """Run until the host is needed; why, as the driver says it."""
         if self._begun is None:
             self._begun = self.context.copy()
+            self._begun[FIELD["known"]] = 1
         code = self._compiled.code
         if code.is_due:
             code.improve()
         if code.entries is not self._entries:
             self._take(code.entries)
-        began = time.perf_counter()
-        reason = self._drive(self._pointer)
-        code.note(time.perf_counter() - began)
-        if self.record[hosts.WHICH]:
+        if code.is_final:
+            reason: int = self._drive(self._pointer)
+        else:
+            began = time.perf_counter()
+            reason = self._drive(self._pointer)
+            code.note(time.perf_counter() - began)
+        if self._noted[hosts.WHICH]:
             hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
-        return int(reason)
+        return reason
 
     def _take(self, entries: tuple[int, ...]) -> None:
         """Run the code of these entries from now on."""

@@ -1,0 +1,131 @@
+"""Launches of one plan that follow one another with the same memory: only numbers and pointers among their arguments differ. What
+the last one has left is as the next one needs it, but for the bytes of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from ptxspec.machine.blocks import Blocks, BlockTable
+from ptxspec.machine.driver.codes import DONE
+from ptxspec.machine.host import Host
+from ptxspec.machine.marshalling import Parameters
+from ptxspec.machine.owned import NO_MEMORY, Memory, ReachedMemory
+from ptxspec.machine.pointers import Pointer
+
+if TYPE_CHECKING:
+    from ptxspec.machine.launch import Launches
+    from ptxspec.machine.launch_plan import Outcome
+    from ptxspec.machine.native.engine import NativeRun
+
+#: what is no argument
+_NO_ARGUMENT = object()
+
+
+class Repetition:
+    """What a launch under the native engine has left for the next one: one worker, no images, no array of the host, no heap, at most
+    one memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
+
+    def __init__(
+        self,
+        launches: Launches,
+        parameters: Parameters,
+        host: Host,
+        running: NativeRun,
+        reached: ReachedMemory,
+        blocks: Blocks,
+        outcome: Callable[[int], Outcome],
+        forget: Callable[[], None],
+    ):
+        """`outcome` makes the result of a launch of its steps; `forget` is called if a launch fails."""
+        self._launches, self._fills, self._parameters = launches, launches.fills, parameters
+        self._host, self._running, self._forget = host, running, forget
+        self._limits, self._log = host.limits, launches.log
+        self._memory: Callable[[], Memory | None] = ref(reached.memories[0]) if reached.memories else _nothing
+        self._table: Callable[[], BlockTable | None] = ref(reached.tables[0]) if reached.tables else _nothing
+        self._reaches = bool(reached.memories)
+        self._rows, self._room = blocks.rows, blocks.room
+        #: the arguments whose bytes the parameters have; of a pointer its address
+        self._passed: list[Any] = [_NO_ARGUMENT] * len(parameters.places)
+        self._make_outcome, self._outcome = outcome, outcome(0)
+
+    def execute(self, args: Sequence[Any], memories: Sequence[Memory]) -> Outcome | None:
+        """Run the grid. None if that takes more than another launch as the last one was: nothing is done yet then. Raises what
+        `Module.launch` does."""
+        memory = self._memory()
+        for given in memories:
+            if given is not memory:
+                return None
+        if not self._pass(args, memory, bool(memories)):
+            return None
+        if memory is None:
+            return self._run(NO_MEMORY)
+        with memory.lock:
+            if memory.table is not self._table():
+                return None
+            memory.written()
+            return self._run(memory)
+
+    def _pass(self, args: Sequence[Any], memory: Memory | None, is_reached: bool) -> bool:
+        """Let the parameters hold the arguments, if these are numbers, or pointers into the memory that the last launch reached;
+        whether they are, and the memory is reached as it was: by a pointer, if it is not reached in any case."""
+        passed = self._passed
+        if len(args) != len(passed) or not isinstance(args, (list, tuple)):
+            return False
+        for number, value in enumerate(args):
+            held = value
+            if value.__class__ is Pointer:
+                held = value.address
+                if value.memory is not memory or held < 0:
+                    return False
+                is_reached = True
+            if held is not passed[number]:
+                parameter = self._parameters.places[number]
+                data = parameter.simply(value)
+                if data is None:
+                    return False
+                self._host.memory.parameters[parameter.where] = data
+                passed[number] = held
+        return is_reached == self._reaches
+
+    def _run(self, reached: Memory | ReachedMemory) -> Outcome | None:
+        """Run the grid, which may reach this memory."""
+        launches, running, log = self._launches, self._running, self._log
+        mark = log.begin(*self._room)
+        if log.known_rows[1] is not self._rows or launches.fills != self._fills or not running.again(mark):
+            return None
+        launches.next_number()
+        self._limits.repeat()
+        try:
+            code = running.run()
+            if code != DONE:
+                self._go_on(code, reached, mark)
+        except BaseException:
+            self._blocks(reached, mark).undo()
+            self._forget()
+            raise
+        finally:
+            log.end()
+        steps = running.steps
+        if steps != self._outcome.steps:
+            self._outcome = self._make_outcome(steps)
+        return self._outcome
+
+    def _go_on(self, code: int, reached: Memory | ReachedMemory, mark: int) -> None:
+        """Do what the driver came back for, until all CTAs have ended."""
+        host, running = self._host, self._running
+        host.memory.blocks = self._blocks(reached, mark)
+        try:
+            while not host.answers(running, 0, code):
+                code = running.run()
+        finally:
+            host.memory.end()
+
+    def _blocks(self, reached: Memory | ReachedMemory, mark: int) -> Blocks:
+        memory = ReachedMemory.of([reached]) if isinstance(reached, Memory) else reached
+        return self._launches.blocks(memory, (), False, mark)
+
+
+def _nothing() -> None:
+    """There never was any."""
