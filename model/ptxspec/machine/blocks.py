@@ -125,15 +125,24 @@ class UndoLog:
         if len(self.marks) < marks or len(self.saved) < saved:
             self._take(max(marks, len(self.marks)), max(saved, len(self.saved)))
             self._mark = 0
-        elif self._mark == _LAST_MARK:
+        return self.again()
+
+    def again(self) -> int:
+        """The same for a launch with the blocks of the last one."""
+        if self._mark == _LAST_MARK:
             self.marks.fill(0)
             self._mark = 0
         self._mark += 2
         return self._mark
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the room is so small that it is kept from launch to launch."""
+        return len(self.saved) <= _KEPT
+
     def end(self) -> None:
         """Give back room that is too large to be kept."""
-        if len(self.saved) > _KEPT:
+        if not self.is_kept:
             release(self.saved)
 
 
@@ -198,10 +207,8 @@ class Blocks:
         for table in filled:
             self._marks += table.first_marks[-1]
             saved += table.first_saved[-1]
-        #: what the log is asked for: marks, and bytes that may be saved
-        self.room = self._marks, saved
         #: the mark of a page that has been saved
-        self.saved_mark = log.begin(*self.room) if mark is None else mark
+        self.saved_mark = log.begin(self._marks, saved) if mark is None else mark
 
     @property
     def rows(self) -> np.ndarray:

@@ -122,7 +122,8 @@ class Launches:
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
         self._programs: dict[tuple[str, str, bool, bool, bool, ObservedEvents, bool], KernelProgram] = {}
-        self._launches = 0
+        #: the number of the last launch
+        self.number = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
         self._floats: dict[str, dict[str, dict[int, Op]]] = {}
@@ -298,11 +299,6 @@ class Launches:
     def _fresh(self, seed: Any) -> Fresh | None:
         """What memory begins with where a seed decides."""
         return None if seed is None else Fresh(operator.index(seed))
-
-    def next_number(self) -> int:
-        """The number of a launch that begins."""
-        self._launches += 1
-        return self._launches
 
     def warn_of_elements(self, kernel: Kernel, arrays: Sequence[PassedArray]) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""

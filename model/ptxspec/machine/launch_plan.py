@@ -155,7 +155,8 @@ class LaunchPlan:
         parameters, arrays = self._parameters.arguments(args, space)
         if arrays:
             launches.warn_of_elements(kernel, arrays)
-        number = launches.next_number()
+        launches.number += 1
+        number = launches.number
         blocks = launches.blocks(reached, arrays, settings.observed.unwritten)
         counting = CountCollector(self.program) if settings.observed.counts else None
         collector = FindingCollector() if settings.observed.checks else None
@@ -213,7 +214,7 @@ class LaunchPlan:
         alone = self._workers == 1 and launches.heap is None and len(reached.memories) <= 1
         if not alone or host is None or running is None or not self._memories or self.program.shadows is not None:
             return None
-        if launches.space.bits < 64 or self.limits.tells or not running.repeats:
+        if launches.space.bits < 64 or self.limits.tells or not running.repeats or not launches.log.is_kept:
             return None
         return Repetition(launches, self._parameters, host, running, reached, blocks, Outcome, self._forget)
 

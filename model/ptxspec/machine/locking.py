@@ -26,19 +26,24 @@ class NonReentrantLock:
     text `refusal`."""
 
     def __init__(self, refusal: str) -> None:
-        self._lock, self._refusal = threading.Lock(), refusal
-        self._holder: int | None = None
+        self.threads, self._refusal = threading.RLock(), refusal
+        #: whether a thread has taken it: seen by one that has `threads`, and so has taken it itself
+        self.is_taken = False
 
     def __enter__(self) -> None:
-        me = threading.get_ident()
-        if self._holder == me:
-            raise RuntimeError(self._refusal)
-        self._lock.acquire()
-        self._holder = me
+        self.threads.acquire()
+        if self.is_taken:
+            self.threads.release()
+            raise self.refused()
+        self.is_taken = True
 
     def __exit__(self, *error: object) -> None:
-        self._holder = None
-        self._lock.release()
+        self.is_taken = False
+        self.threads.release()
+
+    def refused(self) -> RuntimeError:
+        """What a thread gets that takes it twice."""
+        return RuntimeError(self._refusal)
 
 
 def locked(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
@@ -47,11 +52,17 @@ def locked(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[O
 
     def wrapper(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
         __tracebackhide__ = True  # from pytest, which shows the caller's line then
-        with self.lock:
+        lock = self.lock
+        with lock.threads:  # `with lock` takes two calls more, which count where a launch takes microseconds
+            if lock.is_taken:
+                raise lock.refused()
+            lock.is_taken = True
             try:
                 return method(self, *args, **kwargs)
             except LaunchError as error:
                 raise error.with_traceback(None) from None
+            finally:
+                lock.is_taken = False
 
     functools.update_wrapper(wrapper, method)
     return wrapper

@@ -24,8 +24,8 @@ _NO_ARGUMENT = object()
 
 
 class Repetition:
-    """What a launch under the native engine has left for the next one: one worker, no images, no array of the host, no heap, at most
-    one memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
+    """What a launch under the native engine has left for the next one: one worker, no images, no array of the host, no heap, at
+    most one memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
 
     def __init__(
         self,
@@ -39,15 +39,17 @@ class Repetition:
         forget: Callable[[], None],
     ):
         """`outcome` makes the result of a launch of its steps; `forget` is called if a launch fails."""
-        self._launches, self._fills, self._parameters = launches, launches.fills, parameters
+        self._launches, self._fills = launches, launches.fills
         self._host, self._running, self._forget = host, running, forget
         self._limits, self._log = host.limits, launches.log
         self._memory: Callable[[], Memory | None] = ref(reached.memories[0]) if reached.memories else _nothing
         self._table: Callable[[], BlockTable | None] = ref(reached.tables[0]) if reached.tables else _nothing
         self._reaches = bool(reached.memories)
-        self._rows, self._room = blocks.rows, blocks.room
+        self._rows = blocks.rows
         #: the arguments whose bytes the parameters have; of a pointer its address
         self._passed: list[Any] = [_NO_ARGUMENT] * len(parameters.places)
+        self._places = [(p.simply, p.where) for p in parameters.places]
+        self._bytes = host.memory.parameters
         self._make_outcome, self._outcome = outcome, outcome(0)
 
     def execute(self, args: Sequence[Any], memories: Sequence[Memory]) -> Outcome | None:
@@ -61,11 +63,18 @@ class Repetition:
             return None
         if memory is None:
             return self._run(NO_MEMORY)
-        with memory.lock:
+        lock = memory.lock
+        with lock.threads:  # as in locking.py
+            if lock.is_taken:
+                raise lock.refused()
             if memory.table is not self._table():
                 return None
-            memory.written()
-            return self._run(memory)
+            lock.is_taken = True
+            try:
+                memory.written()
+                return self._run(memory)
+            finally:
+                lock.is_taken = False
 
     def _pass(self, args: Sequence[Any], memory: Memory | None, is_reached: bool) -> bool:
         """Let the parameters hold the arguments, if these are numbers, or pointers into the memory that the last launch reached;
@@ -81,21 +90,23 @@ class Repetition:
                     return False
                 is_reached = True
             if held is not passed[number]:
-                parameter = self._parameters.places[number]
-                data = parameter.simply(value)
+                simply, where = self._places[number]
+                data = simply(value)
                 if data is None:
                     return False
-                self._host.memory.parameters[parameter.where] = data
+                self._bytes[where] = data
                 passed[number] = held
         return is_reached == self._reaches
 
     def _run(self, reached: Memory | ReachedMemory) -> Outcome | None:
         """Run the grid, which may reach this memory."""
         launches, running, log = self._launches, self._running, self._log
-        mark = log.begin(*self._room)
-        if log.known_rows[1] is not self._rows or launches.fills != self._fills or not running.again(mark):
+        if log.known_rows[1] is not self._rows or launches.fills != self._fills:
             return None
-        launches.next_number()
+        mark = log.again()
+        if not running.again(mark):
+            return None
+        launches.number += 1
         self._limits.repeat()
         try:
             code = running.run()
@@ -105,9 +116,7 @@ class Repetition:
             self._blocks(reached, mark).undo()
             self._forget()
             raise
-        finally:
-            log.end()
-        steps = running.steps
+        steps = running.numbers[running.steps_at]
         if steps != self._outcome.steps:
             self._outcome = self._make_outcome(steps)
         return self._outcome

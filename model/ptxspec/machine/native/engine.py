@@ -85,8 +85,8 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
 
-#: where the context has what each launch is given, and gives
-_SAVED_MARK, _STEPS = FIELD["saved_mark"], FIELD["steps"]
+#: where the context has the mark of pages that are saved
+_SAVED_MARK = FIELD["saved_mark"]
 
 
 class NativeEngine:
@@ -169,7 +169,7 @@ class NativeRun:
         self._worker.owner = self
         #: where the machine code finds all it touches, and the arrays among that
         self.context, self.arrays = self._worker.begun()
-        self._numbers = self.context.data
+        self.numbers, self.steps_at = self.context.data, FIELD["steps"]
         rows = capacity if program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         more = {
@@ -253,15 +253,9 @@ class NativeRun:
             return False
         if self.layout.meets:
             self._worker.clear()
-        self._numbers[:] = self._begun.data
-        self._numbers[_SAVED_MARK] = mark
+        self.numbers[:] = self._begun.data
+        self.numbers[_SAVED_MARK] = mark
         return True
-
-    @property
-    def steps(self) -> int:
-        """The thread-instructions that have been executed."""
-        steps: int = self._numbers[_STEPS]
-        return steps
 
     def _banks(self) -> np.ndarray:
         """For each bank of constants how many bytes it holds, and where they are."""
@@ -284,11 +278,11 @@ class NativeRun:
 
     def get(self, name: str) -> int:
         """A number of the machine."""
-        number: int = self._numbers[FIELD[name]]
+        number: int = self.numbers[FIELD[name]]
         return number
 
     def set(self, name: str, value: int) -> None:
-        self._numbers[FIELD[name]] = value
+        self.numbers[FIELD[name]] = value
 
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""

@@ -200,18 +200,24 @@ class WarpFunction:
                     self._act(op, effect, index)
         if block.end > block.start:
             n = self.flow.steps(block.start, block.end)
-            wide = number_of(self.emitter, self.mask)
-            name = text.label("steps")
+            name = text.label("taken")
             lines.append(
-                f"  %{name} = load i64, ptr %taken\n  %{name}n = add i64 %{name}, {n}\n  store i64 %{name}n, ptr %taken\n"
-                f"  %{name}e = load i64, ptr %executed\n  %{name}m = mul i64 {wide}, {n}\n"
-                f"  %{name}s = add i64 %{name}e, %{name}m\n  store i64 %{name}s, ptr %executed"
+                f"  %{name} = load i64, ptr %taken\n  %{name}n = add i64 %{name}, {n}\n  store i64 %{name}n, ptr %taken"
             )
+            self._execute(n, self.mask)
         self._finish(terminator)
 
     def _count(self, array: str, place: int, lanes: str) -> None:
         """Add a number of lanes to a counter."""
         self.text.count(array, place, number_of(self.emitter, lanes))
+
+    def _execute(self, n: int, lanes: str) -> None:
+        """Count that lanes execute so many instructions."""
+        name, wide = self.text.label("steps"), number_of(self.emitter, lanes)
+        self.text.lines.append(
+            f"  %{name} = load i64, ptr %executed\n  %{name}m = mul i64 {wide}, {n}\n"
+            f"  %{name}s = add i64 %{name}, %{name}m\n  store i64 %{name}s, ptr %executed"
+        )
 
     def _keep_registers(self) -> None:
         """Store the registers that the block has changed and that later blocks read."""
@@ -368,7 +374,9 @@ class WarpFunction:
         e.go_back(known)
         ways = sorted([(_number(taken), acting, taken), (_number(onwards), rest, onwards)], key=lambda way: way[0])
         (_, near_lanes, near), (_, far_lanes, far) = ways
-        if far is None:  # they end: the others are as they were
+        if far is None or self._only_ends(far):  # they end: the others are as they were
+            if far is not None:
+                self._execute(self.flow.steps(self.flow.blocks[far].start, self.flow.blocks[far].end), far_lanes)
             self.edges.leave(len(self.flow.blocks), far_lanes)
             self.edges.go(near, near_lanes)
             return
@@ -377,6 +385,15 @@ class WarpFunction:
         was, self.edges.apart = self.edges.apart, True
         self.edges.go(near, near_lanes)
         self.edges.apart = was
+
+    def _only_ends(self, number: int) -> bool:
+        """Whether nothing is done in a block but to end the thread, and no block comes behind it: so lanes that go there may end
+        at once, before the others of their turn, which nobody can tell."""
+        block, last = self.flow.blocks[number], number == len(self.flow.blocks) - 1
+        if not last or block.finishes is not None or block.end - block.start != 1 or self.flow.observed.counts:
+            return False
+        op = self.kernel.code[block.start]
+        return op.guard is None and isinstance(ending(op), Exit | Return) and block.taken is None
 
     def _pause(self, op: Op, effect: Pause, acting: str) -> None:
         """Let lanes wait, and the others go on."""
