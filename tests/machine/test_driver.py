@@ -3,11 +3,13 @@
 import ast
 import inspect
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ptxspec.machine import driver
 from ptxspec.machine.driver import inventory, protocol
+from ptxspec.machine.driver.turns import turn
 
 SUPPLIED = {"threads_run": 3, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
 
@@ -53,3 +55,23 @@ def _read():
 def test_the_driver_uses_all_that_is_declared_and_nothing_else():
     of_a_turn = {"turn_length"}  # the engines read it
     assert _read() | inventory.rows().keys() | of_a_turn == {*protocol.NUMBERS, *protocol.ARRAYS, *_methods()}
+
+
+def test_threads_that_begin_are_in_order_and_in_no_list():
+    """The first turn is given to all of them; who has none then stands in a list, as after every other turn."""
+    seen = []
+
+    def run_three(block, count, limit):
+        seen.append((m.in_order, block, m.scratch[:count], limit))
+        m.taken = 3
+        return 0
+
+    m = SimpleNamespace(
+        in_order=1, counts=[5, 0], lists=[9] * 16, scratch=[8] * 8, capacity=8, taken=0, threads_run=run_three
+    )
+    turn(m, 0, 100)
+    assert m.in_order == 0 and m.counts == [2, 0] and m.lists[:2] == [3, 4]
+    m.lists[8:11] = [7, 6, 5]
+    m.counts[1] = 3
+    turn(m, 1, 50)
+    assert seen == [(1, 0, [0, 1, 2, 3, 4], 100), (0, 1, [7, 6, 5], 50)] and m.counts == [2, 0]

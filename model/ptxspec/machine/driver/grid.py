@@ -82,8 +82,11 @@ def begin_batch(m: DriverMachine) -> int:
     for i in range(m.blocks + 2):
         m.counts[i] = 0
     m.counts[0] = m.resident_threads
-    for i in range(m.resident_threads):
-        m.lists[i] = i
+    m.in_order = 1
+    if m.chooses:
+        m.in_order = 0
+        for i in range(m.resident_threads):
+            m.lists[i] = i
     m.stage = RUNNING
     return 0
 

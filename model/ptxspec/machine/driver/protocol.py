@@ -55,6 +55,8 @@ class DriverMachine(Protocol):
     resident_ctas: int
     resident_threads: int
     ended: int
+    # whether all resident threads begin, in the order of their numbers, and stand in no list yet
+    in_order: int
     # steps taken; what has been paid beside them in this batch; the steps when it began; the block whose threads had turns
     # last, and how many of them had one; those among the ended that have been noted
     steps: int

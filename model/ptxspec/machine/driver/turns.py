@@ -37,9 +37,14 @@ def turn(m: DriverMachine, block: int, limit: int) -> int:
     m.counts[block] = 0
     m.last_block = block
     start = block * m.capacity
-    for i in range(count):
-        m.scratch[i] = m.lists[start + i]
+    if m.in_order:
+        for i in range(count):
+            m.scratch[i] = i
+    else:
+        for i in range(count):
+            m.scratch[i] = m.lists[start + i]
     code = m.threads_run(block, count, limit)
+    m.in_order = 0
     if code:
         return code
     for i in range(m.taken, count):

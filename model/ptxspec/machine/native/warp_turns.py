@@ -131,6 +131,7 @@ def turns_of_warps(layout: Layout, memory: int) -> str:
     fields = "\n".join(
         [
             *(field_text(n) for n in ("scratch", "record", "scratch_bytes", "threads")),
+            field_text("in_order", changes=True),
             field_at("steps"),
             field_at("taken"),
         ]
@@ -147,12 +148,13 @@ entry:
   %memory = alloca [{max(memory, 1)} x i8], align 512
 {fields}
   %begun = load i64, ptr %steps_at
+  %is_ordered = icmp ne i64 %in_order, 0
   %more_threads = add i64 %threads, {LANES - 1}
   %warps_each = lshr i64 %more_threads, {LANES.bit_length() - 1}
   br label %each
 each:
-  %k = phi i64 [0, %entry], [%behind, %likely], [%behind, %next]
-  %steps0 = phi i64 [%begun, %entry], [%steps1, %likely], [%steps1, %next]
+  %k = phi i64 [0, %entry], [%behind, %likely], [%behind, %next_read]
+  %steps0 = phi i64 [%begun, %entry], [%steps1, %likely], [%steps1, %next_read]
   %thread_at = {cell("%k")}
   %thread32 = load i32, ptr %thread_at
   %thread = zext i32 %thread32 to i64
@@ -181,19 +183,21 @@ each:
   %left = select i1 %is_last, i64 %left2, i64 {LANES}
   br i1 %may, label %compare, label %look
 compare:
+  br i1 %is_ordered, label %go, label %read
+read:
   %all_at = {cell("%k", LANES)}
   %all32 = load {NUMBERS}, ptr %all_at, align 4
   %in0 = insertelement {NUMBERS} poison, i32 %thread32, i64 0
   %in1 = shufflevector {NUMBERS} %in0, {NUMBERS} poison, <{LANES} x i32> zeroinitializer
-  %in_order = add {NUMBERS} %in1, <{", ".join(f"i32 {i}" for i in range(LANES))}>
-  %equal = icmp eq {NUMBERS} %all32, %in_order
+  %due = add {NUMBERS} %in1, <{", ".join(f"i32 {i}" for i in range(LANES))}>
+  %equal = icmp eq {NUMBERS} %all32, %due
   %equal32 = bitcast {TRUTHS} %equal to i32
   %is_warp = icmp eq i32 %equal32, -1
   br i1 %is_warp, label %go, label %look
 look:
-  %end = phi i64 [%k1, %each], [%k1, %compare], [%end1, %join]
-  %last = phi i64 [%thread, %each], [%thread, %compare], [%number, %join]
-  %lanes = phi i32 [%bit, %each], [%bit, %compare], [%lanes1, %join]
+  %end = phi i64 [%k1, %each], [%k1, %read], [%end1, %join]
+  %last = phi i64 [%thread, %each], [%thread, %read], [%number, %join]
+  %lanes = phi i32 [%bit, %each], [%bit, %read], [%lanes1, %join]
   %is_more = icmp ult i64 %end, %count
   br i1 %is_more, label %following, label %go
 following:
@@ -213,11 +217,15 @@ join:
   %end1 = add i64 %end, 1
   br label %look
 go:
-  %behind = phi i64 [%all_k, %compare], [%end, %look], [%end, %following], [%next_k, %next]
-  %together = phi i32 [-1, %compare], [%lanes, %look], [%lanes, %following], [-1, %next]
-  %base = phi i64 [%own_base, %compare], [%own_base, %look], [%own_base, %following], [%next_base, %next]
-  %in = phi i64 [%f.begin, %compare], [%f.begin, %look], [%f.begin, %following], [%next_in, %next]
-  %steps = phi i64 [%steps0, %compare], [%steps0, %look], [%steps0, %following], [%steps1, %next]
+  %behind = phi i64 [%all_k, %compare], [%all_k, %read], [%end, %look], [%end, %following], [%next_k, %next],
+    [%next_k, %next_read]
+  %together = phi i32 [-1, %compare], [-1, %read], [%lanes, %look], [%lanes, %following], [-1, %next], [-1, %next_read]
+  %base = phi i64 [%own_base, %compare], [%own_base, %read], [%own_base, %look], [%own_base, %following], [%next_base, %next],
+    [%next_base, %next_read]
+  %in = phi i64 [%f.begin, %compare], [%f.begin, %read], [%f.begin, %look], [%f.begin, %following], [%next_in, %next],
+    [%next_in, %next_read]
+  %steps = phi i64 [%steps0, %compare], [%steps0, %read], [%steps0, %look], [%steps0, %following], [%steps1, %next],
+    [%steps1, %next_read]
   store i64 0, ptr %turn
   store i64 0, ptr %turn_taken
   br label %call
@@ -251,6 +259,8 @@ likely:
   %next_may = and i1 %next_there, %next_whole
   br i1 %next_may, label %next, label %each
 next:
+  br i1 %is_ordered, label %go, label %next_read
+next_read:
   %next_at = {cell("%behind", LANES)}
   %next32 = load {NUMBERS}, ptr %next_at, align 4
   %next_base32 = trunc i64 %next_base to i32
