@@ -67,7 +67,7 @@ def test_threads_that_begin_are_in_order_and_in_no_list():
         return 0
 
     m = SimpleNamespace(
-        in_order=1, counts=[5, 0], lists=[9] * 16, scratch=[8] * 8, capacity=8, taken=0, threads_run=run_three
+        blocks=2, in_order=1, counts=[5, 0], lists=[9] * 16, scratch=[8] * 8, capacity=8, taken=0, threads_run=run_three
     )
     turn(m, 0, 100)
     assert m.in_order == 0 and m.counts == [2, 0] and m.lists[:2] == [3, 4]
