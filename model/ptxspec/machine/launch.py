@@ -33,7 +33,7 @@ from ptxspec.machine.launch_plan import IMAGES, LaunchPlan, LaunchSettings, Outc
 from ptxspec.machine.limits import LaunchLimits, Progress
 from ptxspec.machine.marshalling import PassedArray, bytes_of, host_span, in_order
 from ptxspec.machine.memory import PADDING, AddressSpace, padded
-from ptxspec.machine.owned import NO_MEMORY, ReachedMemory, locks_of, reached_by
+from ptxspec.machine.owned import NO_MEMORY, ReachedMemory, locks_of, memories_of, reached_by
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.program import KernelProgram, describe, function_addresses, program
 from ptxspec.machine.turn_schedule import TurnSchedule
@@ -205,7 +205,9 @@ class Launches:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
-    def launch(self, name: str, how: RequestedLaunch, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
+    def launch(
+        self, name: str, how: RequestedLaunch, args: Sequence[Any], memory: OwnedMemory | Sequence[OwnedMemory]
+    ) -> Outcome:
         """Run an entry over a grid."""
         key = _key(name, how)
         plan = self._plans.get(key)
@@ -213,25 +215,25 @@ class Launches:
             if plan is not self._last_plan:
                 self._plans.move_to_end(key)
                 self._last_plan = plan
-            return self.execute(plan, args, memories)
+            return self.execute(plan, args, memory)
         plan = self.plan(name, how)
         if key:
             self._plans[key] = self._last_plan = plan
             if len(self._plans) > _PLANS:
                 self._plans.popitem(last=False)
-        return self._executed(plan, args, memories)
+        return self._executed(plan, args, memory)
 
-    def execute(self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
+    def execute(self, plan: LaunchPlan, args: Sequence[Any], memory: OwnedMemory | Sequence[OwnedMemory]) -> Outcome:
         """Run what was planned. Its limits begin now."""
         if plan.repetition is not None:
-            outcome = plan.repetition.execute(args, memories)
+            outcome = plan.repetition.execute(args, memory)
             if outcome is not None:
                 return outcome
         plan.limits.begin()
-        return self._executed(plan, args, memories)
+        return self._executed(plan, args, memory)
 
-    def _executed(self, plan: LaunchPlan, args: Sequence[Any], memories: Sequence[OwnedMemory]) -> Outcome:
-        reached = reached_by(memories, in_order(args))
+    def _executed(self, plan: LaunchPlan, args: Sequence[Any], memory: OwnedMemory | Sequence[OwnedMemory]) -> Outcome:
+        reached = reached_by(memories_of(memory), in_order(args))
         if not reached:
             return self._suited(plan, NO_MEMORY).execute(args, NO_MEMORY)
         with reached[0].lock if len(reached) == 1 else locks_of(reached):

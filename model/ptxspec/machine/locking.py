@@ -26,20 +26,21 @@ class NonReentrantLock:
     text `refusal`."""
 
     def __init__(self, refusal: str) -> None:
-        self.threads, self._refusal = threading.RLock(), refusal
-        #: whether a thread has taken it: seen by one that has `threads`, and so has taken it itself
+        self._refusal, threads = refusal, threading.RLock()
+        self.acquire, self.release = threads.acquire, threads.release
+        #: whether a thread has taken it: who sees that after `acquire` has taken it before
         self.is_taken = False
 
     def __enter__(self) -> None:
-        self.threads.acquire()
+        self.acquire()
         if self.is_taken:
-            self.threads.release()
+            self.release()
             raise self.refused()
         self.is_taken = True
 
     def __exit__(self, *error: object) -> None:
         self.is_taken = False
-        self.threads.release()
+        self.release()
 
     def refused(self) -> RuntimeError:
         """What a thread gets that takes it twice."""
@@ -53,16 +54,18 @@ def locked(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[O
     def wrapper(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
         __tracebackhide__ = True  # from pytest, which shows the caller's line then
         lock = self.lock
-        with lock.threads:  # `with lock` takes two calls more, which count where a launch takes microseconds
-            if lock.is_taken:
-                raise lock.refused()
-            lock.is_taken = True
-            try:
-                return method(self, *args, **kwargs)
-            except LaunchError as error:
-                raise error.with_traceback(None) from None
-            finally:
-                lock.is_taken = False
+        lock.acquire()  # `with lock` takes two calls more, which count where a launch takes microseconds
+        if lock.is_taken:
+            lock.release()
+            raise lock.refused()
+        lock.is_taken = True
+        try:
+            return method(self, *args, **kwargs)
+        except LaunchError as error:
+            raise error.with_traceback(None) from None
+        finally:
+            lock.is_taken = False
+            lock.release()
 
     functools.update_wrapper(wrapper, method)
     return wrapper

@@ -211,7 +211,7 @@ class Module:
                 tuple(observers),
             ),
         )
-        return self._launches.launch(name, how, args, _memories(memory))
+        return self._launches.launch(name, how, args, memory)
 
     @locked
     def prepared(
@@ -326,11 +326,7 @@ class PreparedLaunch:
         >>> ptxspec.load(text).prepared("nothing", block=32).launch().steps
         32
         """
-        return self._module._launches.execute(self._plan, args, _memories(memory))
-
-
-def _memories(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
-    return memory if isinstance(memory, (list, tuple)) else (memory,)
+        return self._module._launches.execute(self._plan, args, memory)
 
 
 @contextmanager

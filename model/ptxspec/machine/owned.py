@@ -71,7 +71,7 @@ class Memory:
         #: None while no bit is
         self._unwritten: dict[int, np.ndarray | None] = {}
         #: the pieces as launches need them, until there are others
-        self.table: BlockTable | None = None
+        self._known: BlockTable | None = None
         self._alone: tuple[list[BlockTable], list[deque[GlobalBlock]]] = [], []
 
     @locked
@@ -117,7 +117,7 @@ class Memory:
             if base < other.end and other.base < piece.end:
                 raise ValueError(f"{piece} would lie in {other}")
         insort(self._pieces, piece, key=base_of)
-        self.table = None
+        self._known = None
         self._count += 1
         return Pointer(self, base)
 
@@ -176,7 +176,7 @@ class Memory:
             inside = f"; it points into {piece}" if piece is not None else ""
             raise ValueError(f"{address:#x} is not where a piece begins{inside}")
         del self._pieces[bisect_right(self._pieces, address, key=base_of) - 1]
-        self.table = None
+        self._known = None
         self._unwritten.pop(address, None)
         self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
 
@@ -260,15 +260,10 @@ class Memory:
         return operator.index(pointer)
 
     def _table(self) -> BlockTable:
-        if self.table is None:
-            self.table = BlockTable(self._pieces)
-            self._alone = [self.table], [self._freed]
-        return self.table
-
-    def written(self) -> None:
-        """Any of it may be written from now on, and nobody looks."""
-        if self._unwritten:
-            self._unwritten.clear()
+        if self._known is None:
+            self._known = BlockTable(self._pieces)
+            self._alone = [self._known], [self._freed]
+        return self._known
 
     def _reachable(self) -> tuple[list[BlockTable], list[deque[GlobalBlock]]]:
         """The blocks, and those that were freed, as a launch needs them that reaches no other memory."""
@@ -323,10 +318,25 @@ class ReachedMemory(NamedTuple):
     def written(self) -> None:
         """Any of it may be written from now on, and nobody looks."""
         for memory in self.memories:
-            memory.written()
+            memory._unwritten.clear()
 
 
 NO_MEMORY = ReachedMemory((), ())
+
+
+def is_unchanged(memory: Memory, table: BlockTable | None) -> bool:
+    """Whether the pieces of a memory, whose lock the caller has, are still those of a table. If so, any of it may be written from
+    now on, and nobody looks."""
+    if memory._known is not table:
+        return False
+    if memory._unwritten:
+        memory._unwritten.clear()
+    return True
+
+
+def memories_of(memory: Memory | Sequence[Memory]) -> Sequence[Memory]:
+    """The memories that a caller names."""
+    return memory if isinstance(memory, (list, tuple)) else (memory,)
 
 
 def reached_by(memories: Iterable[Memory], args: Iterable[Any]) -> list[Memory]:

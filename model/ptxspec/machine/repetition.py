@@ -11,7 +11,7 @@ from ptxspec.machine.blocks import Blocks, BlockTable
 from ptxspec.machine.driver.codes import DONE
 from ptxspec.machine.host import Host
 from ptxspec.machine.marshalling import Parameters
-from ptxspec.machine.owned import NO_MEMORY, Memory, ReachedMemory
+from ptxspec.machine.owned import NO_MEMORY, Memory, ReachedMemory, is_unchanged, memories_of
 from ptxspec.machine.pointers import Pointer
 
 if TYPE_CHECKING:
@@ -52,35 +52,35 @@ class Repetition:
         self._bytes = host.memory.parameters
         self._make_outcome, self._outcome = outcome, outcome(0)
 
-    def execute(self, args: Sequence[Any], memories: Sequence[Memory]) -> Outcome | None:
+    def execute(self, args: Sequence[Any], memories: Memory | Sequence[Memory]) -> Outcome | None:
         """Run the grid. None if that takes more than another launch as the last one was: nothing is done yet then. Raises what
         `Module.launch` does."""
         memory = self._memory()
-        for given in memories:
-            if given is not memory:
-                return None
+        if memories:
+            for given in memories_of(memories):
+                if given is not memory:
+                    return None
         if not self._pass(args, memory, bool(memories)):
             return None
         if memory is None:
             return self._run(NO_MEMORY)
         lock = memory.lock
-        with lock.threads:  # as in locking.py
-            if lock.is_taken:
-                raise lock.refused()
-            if memory.table is not self._table():
-                return None
-            lock.is_taken = True
-            try:
-                memory.written()
-                return self._run(memory)
-            finally:
-                lock.is_taken = False
+        lock.acquire()  # as in locking.py
+        if lock.is_taken:
+            lock.release()
+            raise lock.refused()
+        lock.is_taken = True
+        try:
+            return self._run(memory) if is_unchanged(memory, self._table()) else None
+        finally:
+            lock.is_taken = False
+            lock.release()
 
     def _pass(self, args: Sequence[Any], memory: Memory | None, is_reached: bool) -> bool:
         """Let the parameters hold the arguments, if these are numbers, or pointers into the memory that the last launch reached;
         whether they are, and the memory is reached as it was: by a pointer, if it is not reached in any case."""
         passed = self._passed
-        if len(args) != len(passed) or not isinstance(args, (list, tuple)):
+        if not isinstance(args, (list, tuple)) or len(args) != len(passed):
             return False
         for number, value in enumerate(args):
             held = value

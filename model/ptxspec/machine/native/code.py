@@ -63,6 +63,8 @@ class Code:
         #: the source of fast code that was not made yet, and the seconds of running after which it is worth its time
         self._fast: CodeSource | None = None
         self._left = 0.0
+        #: whether no faster code will be made, so that nobody has to note the seconds
+        self.is_final = True
         whole = self._whole()
         if whole is None:
             self._pieces()
@@ -72,17 +74,12 @@ class Code:
             self._enter(self._library(fast))
             return
         self._enter(self._library(fast.quick()))
-        self._fast, self._left = fast, PATIENCE * len(fast.text)
+        self._fast, self._left, self.is_final = fast, PATIENCE * len(fast.text), False
 
     @property
     def is_due(self) -> bool:
         """Whether fast code is worth its time now."""
         return self._fast is not None and self._left <= 0
-
-    @property
-    def is_final(self) -> bool:
-        """Whether no faster code will be made, so that nobody has to note the seconds."""
-        return self._fast is None
 
     def note(self, seconds: float) -> None:
         """Note that the code has run so long."""
@@ -95,7 +92,7 @@ class Code:
         try:
             if self._fast is not None:
                 self._enter(self._library(self._fast))
-                self._fast = None
+                self._fast, self.is_final = None, True
         finally:
             self._improving.release()
 

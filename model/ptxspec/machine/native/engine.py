@@ -315,18 +315,23 @@ class NativeRun:
             self._begun = self.context.copy()
             self._begun[FIELD["known"]] = 1
         code = self._compiled.code
+        if code.is_final and code.entries is self._entries:
+            reason: int = self._drive(self._pointer)
+        else:
+            reason = self._run_noted(code)
+        if self._noted[hosts.WHICH]:
+            hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
+        return reason
+
+    def _run_noted(self, code: Code) -> int:
+        """Run the fastest code that is worth its time, and note the seconds that it takes."""
         if code.is_due:
             code.improve()
         if code.entries is not self._entries:
             self._take(code.entries)
-        if code.is_final:
-            reason: int = self._drive(self._pointer)
-        else:
-            began = time.perf_counter()
-            reason = self._drive(self._pointer)
-            code.note(time.perf_counter() - began)
-        if self._noted[hosts.WHICH]:
-            hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
+        began = time.perf_counter()
+        reason: int = self._drive(self._pointer)
+        code.note(time.perf_counter() - began)
         return reason
 
     def _take(self, entries: tuple[int, ...]) -> None:
