@@ -253,7 +253,7 @@ class NativeRun:
             return False
         if self.layout.meets:
             self._worker.clear()
-        self.numbers[:] = self._begun.data
+        self.numbers[:] = self._begun_numbers
         self.numbers[_SAVED_MARK] = mark
         return True
 
@@ -314,6 +314,7 @@ class NativeRun:
         if self._begun is None:
             self._begun = self.context.copy()
             self._begun[FIELD["known"]] = 1
+            self._begun_numbers = self._begun.data
         code = self._compiled.code
         if code.is_final and code.entries is self._entries:
             reason: int = self._drive(self._pointer)
