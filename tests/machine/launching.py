@@ -119,3 +119,17 @@ def fault(source: str, args: Sequence[Any], name: str = "k", **how: Any) -> ptxs
         assert getattr(exact, field) == getattr(native, field), field
     assert str(exact) == str(native)
     return exact
+
+
+def text_of_turns(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Any]:
+    """The text from which LLVM makes the turns of warps of a kernel, and the kernel's layout."""
+    from ptxspec.machine.native.layout import Layout
+    from ptxspec.machine.native.warps import WarpFunction
+    from ptxspec.machine.program import program
+    from ptxspec.terms.profiles import Profile
+
+    monkeypatch.setenv(hosts.VARIABLE, "0")
+    checked = ptxspec.load(source).checked
+    layout = Layout(program(checked, "k", Profile("hopper", None), False, alone=False), 2048, False)
+    layout.divide([range(len(layout.program.flow.blocks))])
+    return WarpFunction(layout, set()).function(), layout

@@ -616,6 +616,12 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
+@cache
+def has_masked_stores() -> bool:
+    """Whether this processor stores some words of 32 or 64 bits of a vector, as a mask says."""
+    return "+avx2" in _processor()[1].split(",")
+
+
 def _target_machine(level: int, changes: str = "") -> Any:
     import llvmlite.binding as llvm
 

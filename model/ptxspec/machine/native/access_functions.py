@@ -16,7 +16,7 @@ from ptxspec.machine.native.accesses import ADDRESS, Accesses, EmitCheck, Emitte
 from ptxspec.machine.native.context import OWN
 from ptxspec.machine.native.global_blocks import SAVE
 from ptxspec.machine.native.head import Head
-from ptxspec.machine.native.lane_words import LaneWords, result_type, words_of
+from ptxspec.machine.native.lane_words import LaneWords, result_type, stores_some, words_of
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.patterns import (
     LANE_BITS,
@@ -184,8 +184,9 @@ class AccessFunctions:
         text, e, lines, check = self._begun()
         size, write, steps = effect.bytes, isinstance(effect, Store), "%steps"
         fine = "%holds"
-        if write:
-            fine = e.logic("and", fine, e.compare("eq", "%acting", "-1", LANES))
+        if isinstance(effect, Store):
+            if not stores_some(effect):
+                fine = e.logic("and", fine, e.compare("eq", "%acting", "-1", LANES))
         else:
             steps = taken(e, steps, "%acting")
         least, most = e.spans(steps)
@@ -208,10 +209,12 @@ class AccessFunctions:
         return self._whole(name, text, effect, _given(effect))
 
     def _store_rows(self, text: FunctionText, effect: Store, pattern: str) -> None:
-        """Store at `%first` and on: the bytes of all lanes side by side, or of eight at a time."""
+        """Store at `%first` and on: the bytes of all lanes side by side, or of eight at a time. Some may not act: what they would
+        store to is there, too."""
         e, lines = cast(VectorEmitter, text.emitter), text.lines
         words, stored, steps = LaneWords(e, lines, effect), _stored(e, effect), "%steps"
-        whole = e.compare("eq", pattern, str(int(Pattern.ROW)), 32)
+        everyone = e.compare("eq", "%acting", "-1", LANES)
+        whole = e.logic("and", everyone, e.compare("eq", pattern, str(int(Pattern.ROW)), 32))
         lines.append(f"  br i1 {whole}, label %row, label %rows\nrow:")
         known = e.known()
         words.store_row(stored, "%first")
@@ -224,8 +227,14 @@ class AccessFunctions:
             lines.append(f"  call void @ptxspec_save_all({row_bytes})")
         lines.append("  br label %write\nwrite:")
         e.go_back(known)
-        for lane in range(0, LANES, ROW):
-            words.store_row(stored, _place(e, steps, lane), lane, ROW)
+        places = [_place(e, steps, lane) for lane in range(0, LANES, ROW)]
+        if stores_some(effect):
+            lines.append(f"  br i1 {everyone}, label %everyone, label %some\nsome:")
+            for lane, place in zip(range(0, LANES, ROW), places, strict=True):
+                words.store_some(stored, place, lane, ROW)
+            lines.append("  ret i1 true\neveryone:")
+        for lane, place in zip(range(0, LANES, ROW), places, strict=True):
+            words.store_row(stored, place, lane, ROW)
         lines.append("  ret i1 true")
 
     def _load_in_pattern(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.native.warp_registers import NUMBERS, vector_of
 from ptxspec.terms.effects import Load, Store
+from ptxspec.terms.native import has_masked_stores
 from ptxspec.terms.vectors import VectorEmitter
 
 #: bytes that a lane loads at once as several words; a processor gathers word by word
@@ -16,6 +17,11 @@ TOGETHER = 16
 def words_of(effect: Load | Store) -> int:
     """How many words each lane loads or stores."""
     return effect.count if isinstance(effect, Load) else len(effect.values)
+
+
+def stores_some(effect: Store) -> bool:
+    """Whether the processor stores such words of some lanes at once: else LLVM makes a branch for each lane."""
+    return len(effect.values) == 1 and effect.type.width in (32, 64) and has_masked_stores()
 
 
 def result_type(effect: Load | Store) -> str:
@@ -128,3 +134,13 @@ class LaneWords:
         if len(words) > 1:
             value = self._picked(value, length, [i * lanes + k for k in range(lanes) for i in range(len(words))])
         self._lines.append(f"  store <{length} x {self.element}> {value}, ptr {pointer}, align {self._align}")
+
+    def store_some(self, words: Sequence[str], pointer: str, first: int, lanes: int) -> None:
+        """The same of those that act, if `stores_some`."""
+        (word,), mask = words, f"<{lanes} x i1>"
+        name, value = f"@llvm.masked.store.v{lanes}{self.element}.p0", self._emitter.spread(word, self.element)
+        some = f"<{lanes} x {self.element}> {self._picked(value, LANES, range(first, first + lanes))}"
+        bits = self._emit(f"lshr i{LANES} %acting, {first}")
+        acting = self._emit(f"bitcast i{lanes} {self._emit(f'trunc i{LANES} {bits} to i{lanes}')} to {mask}")
+        self._emitter.needs.add(f"declare void {name}(<{lanes} x {self.element}>, ptr, {mask})")
+        self._lines.append(f"  call void {name}({some}, ptr align {self._align} {pointer}, {mask} {acting})")
