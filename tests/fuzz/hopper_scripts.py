@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from hopper_steps import BOX, Step, steps
+from hopper_steps import Step, steps
 
 import ptxspec
 from ptxspec_workshop.generate import object_scripts as scripts
 from ptxspec_workshop.generate.cases import CELLS, FILL, STRIDE, blank_rows
 
 #: seeds that have one kernel, of how many kernels one has a warpgroup, and bytes of shared memory and of an array
-PAGE, WARPGROUPS, ROOM = 250, 4, 4096
+PAGE, WARPGROUPS, ROOM = 250, 10, 4096
 WAYS = ("early", "late", "each", "random:1", "random:2")
 ENGINES = ("exact", "native")
-CHECKS = (None, None, None, None, "race", "race", "uninitialized", "all")
+CHECKS = (None, None, None, None, None, None, None, "race", "uninitialized", "all")
 MAPS = ("map1", "map2", "map3", "pixels")
 DECLARED = """
 .reg .u64 %in, %out, %source, %target, %live, %map1, %map2, %map3, %pixels, %from, %into, %wide, %atg, %tog, %tobarg, %da, %db;

@@ -217,7 +217,7 @@ def by_definition() -> Mapping[str, list[Form]]:
     """The forms of each definition that sm_90a has."""
     result: dict[str, list[Form]] = {}
     for form in forms():
-        if form.only and "sm_90a" not in form.only or form.availability[0] > (9, 0) or form.availability[1] > 90:
+        if (form.only and "sm_90a" not in form.only) or form.availability[0] > (9, 0) or form.availability[1] > 90:
             continue
         rank = str(form.modifiers.get("dim", "1"))[0]
         if not form.is_dropped and (not rank.isdigit() or int(rank) <= RANK):
