@@ -257,6 +257,17 @@ def test_what_breaks_a_rule(what: str, engine: str) -> None:
     assert rule_of(body, engine=engine, **({"copies": "late"} | how)) == rule
 
 
+@pytest.mark.parametrize("what", FAULTS)
+def test_both_engines_say_the_same_of_it(what: str) -> None:
+    body, _, how = FAULTS[what]
+    texts = []
+    for engine in ENGINES:
+        with pytest.raises(ptxspec.LaunchError) as caught:
+            launch(body, words(64), words(64), **{"engine": engine, "copies": "late", **how})
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_misuse_tells_both_places(engine: str) -> None:
     with pytest.raises(ptxspec.LaunchError) as caught:
