@@ -871,19 +871,22 @@ class ExactRun:
         if effect.when is not None and not self.values("when", (effect.when,), {}, thread)[0]:
             return
         (to,) = self.values("begins", (effect.to,), {}, thread)
-        self.address = to
         if effect.holds is not None:
+            self.address = to
             check_demand(effect.rule, *self.values("holds", (effect.holds,), {}, thread))
+            self.address = None  # that a copy reads too much is said of none
         _, align = extent_of(op)
         slot, changes = thread // self.extents.threads, effect.shares
         size, read = self.values("initiated", (effect.size, effect.read), {}, thread)
         lead, reorder, fill = self.values("arranged", (effect.lead, effect.reorder, effect.fill), {}, thread)
         if effect.only_reads:
+            self.address = to
             place = self.memory.ranged(effect.space, to, align, read, False, slot, thread)
             self.operations.initiate(effect, thread, index, place, 0, place, read, None)
             return
         if effect.reorder.hi == 0:
             check_read(lead + read, size)
+        self.address = to
         check_variable(self.program, index, to, align)
         target = self.memory.ranged(effect.space, to, align, size, True, slot, thread, changes=changes)
         begin, carried = None, b""
