@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,10 @@ from ptxspec_workshop.generate import object_scripts as scripts
 from ptxspec_workshop.generate.cases import CELLS, FILL, STRIDE, blank_rows
 
 #: seeds that have one kernel, of how many kernels one has a warpgroup, and bytes of shared memory and of an array
-PAGE, WARPGROUPS, ROOM = 250, 10, 4096
+PAGE, WARPGROUPS, ROOM = 500, 12, 4096
 WAYS = ("early", "late", "each", "random:1", "random:2")
 ENGINES = ("exact", "native")
-CHECKS = (None, None, None, None, None, None, None, "race", "uninitialized", "all")
+CHECKS = (*[None] * 17, "race", "uninitialized", "all")
 MAPS = ("map1", "map2", "map3", "pixels")
 DECLARED = """
 .reg .u64 %in, %out, %source, %target, %live, %map1, %map2, %map3, %pixels, %from, %into, %wide, %atg, %tog, %tobarg, %da, %db;
@@ -53,28 +53,32 @@ shl.b32 %op, %n, 4; add.u32 %x, %x, %op; setp.lt.u32 %p, %x, {ROOM}; @%p bra FIL
 mov.u64 %state, 0; mov.u32 %left, {CELLS};
 fence.proxy.async; barrier.cluster.arrive; barrier.cluster.wait;
 """
-#: what a step says
+#: what a step says: first what all threads of a warpgroup have to know, then what one does alone
 TAKEN = """
-NEXT: ld.global.u64 %step, [%in]; cvt.u32.u64 %op, %step; shr.u32 %x, %op, 8; and.b32 %op, %op, 255; mov.u64 %given, 0;
-shr.u64 %step, %step, 32; cvt.u32.u64 %high, %step; and.b32 %other, %high, 4095; cvt.u64.u32 %from, %other;
-shl.b32 %part, %cta, 10; cvt.u64.u32 %into, %part; add.u64 %into, %into, %target; add.u64 %into, %into, %from;
-add.u64 %from, %source, %from; add.u32 %at, %room, %other;
-xor.b32 %other, %other, 2048; add.u32 %other, %other, %room; mapa.shared::cluster.u32 %to, %other, %peer;
+NEXT: ld.global.u64 %step, [%in]; mov.b64 {%op, %high}, %step; shr.u32 %x, %op, 8; and.b32 %op, %op, 255; mov.u64 %given, 0;
+and.b32 %other, %high, 4095; add.u32 %at, %room, %other; xor.b32 %part, %other, 2048; add.u32 %part, %part, %room;
+bfe.u32 %c0, %high, 12, 4;
+"""
+ALONE = """
+@SKIPS bra TAKEN;
+cvt.u64.u32 %from, %other; shl.b32 %other, %cta, 10; cvt.u64.u32 %into, %other; add.u64 %into, %into, %target; add.u64 %into, %into, %from;
+add.u64 %from, %source, %from; mapa.shared::cluster.u32 %to, %part, %peer;
 cvt.u64.u32 %atg, %at; cvta.shared.u64 %atg, %atg; cvt.u64.u32 %tog, %to; cvta.shared::cluster.u64 %tog, %tog;
-bfe.u32 %c0, %high, 12, 4; sub.s32 %c0, %c0, 1; shl.b32 %c0, %c0, 2; bfe.u32 %c1, %high, 16, 4; sub.s32 %c1, %c1, 1;
-bfe.u32 %c2, %high, 20, 4; shr.u32 %high, %high, 24; shl.b32 %size, %high, 4;
-cvt.u16.u32 %mask, %ctas; cvt.u16.u32 %few, %x; and.b16 %mask, %mask, %few; cvt.u16.u32 %few, %c2; and.b16 %few, %few, 1;
-cvt.s32.u16 %pixel, %few;
+sub.s32 %c0, %c0, 1; shl.b32 %c0, %c0, 2; bfe.u32 %c1, %high, 16, 4; sub.s32 %c1, %c1, 1;
+bfe.u32 %c2, %high, 20, 4; shr.u32 %size, %high, 24; shl.b32 %size, %size, 4; cvt.u16.u32 %mask, %ctas; cvt.u16.u32 %few, %x;
+and.b16 %mask, %mask, %few; cvt.u16.u32 %few, %c2; and.b16 %few, %few, 1; cvt.s32.u16 %pixel, %few; shr.u64 %step, %step, 32;
+TAKEN:
 """
 #: descriptors: the matrices begin at %at and in the other half, and what lies between their parts are units of 16 bytes
 DESCRIBED = """
-shr.u32 %row, %at, 4; and.b32 %n, %high, 15; shl.b32 %n, %n, 16; or.b32 %row, %row, %n; shr.u32 %n, %high, 4;
-shl.b32 %high, %c0, 28; and.b32 %high, %high, 0xc0000000; or.b32 %n, %n, %high; mov.b64 %da, {%row, %n};
-shr.u32 %row, %other, 4; or.b32 %row, %row, 0x80000; mov.b64 %db, {%row, %n};
+shr.u32 %row, %at, 4; shr.u32 %size, %high, 24; and.b32 %n, %size, 15; shl.b32 %n, %n, 16; or.b32 %row, %row, %n;
+shr.u32 %n, %size, 4; shl.b32 %size, %c0, 30; or.b32 %n, %n, %size; mov.b64 %da, {%row, %n};
+shr.u32 %row, %part, 4; or.b32 %row, %row, 0x80000; mov.b64 %db, {%row, %n};
 """
 LEAVES = """
 DONE: st.global.u64 [%out], %given; add.u64 %in, %in, 8; add.u64 %out, %out, 8;
 sub.u32 %left, %left, 1; setp.ne.u32 %p, %left, 0; @%p bra NEXT;
+END: ret;
 """
 
 
@@ -98,14 +102,17 @@ def page(number: int) -> Page:
     labels = ", ".join(f"S{i}" for i in range(len(ways)))
     lines = [DECLARED, BEGINS.replace("SHARED", str(shared)), f"WAYS: .branchtargets {labels};", TAKEN]
     lines += [DESCRIBED] if in_warpgroup else []
+    lines += [ALONE.replace("@SKIPS", "@!%first") if in_warpgroup else ALONE.replace("@SKIPS bra TAKEN;", "")]
     lines.append("brx.idx %op, WAYS;")
     for number, step in enumerate(ways):
         alone = in_warpgroup and not step.together
         text = step.text.replace("LW", f"L{number}")
-        lines.append(f"S{number}: {'@!%first bra DONE; ' * alone}{text} {step.gives} bra DONE;")
+        lines.append(
+            f"S{number}: {'@!%first bra DONE; ' * alone}{text} {step.gives} bra {'END' if not text else 'DONE'};"
+        )
     head = ".version 9.0\n.target sm_90a\n.address_size 64\n"
     directives = ".reqntid 128" if in_warpgroup else ""
-    body = "\n".join([*lines, LEAVES, "ret;"])
+    body = "\n".join([*lines, LEAVES])
     text = f"{head}.visible .entry k({PARAMETERS}) {directives} {{\n{body}\n}}\n"
     return Page(ptxspec.load(text), ways, in_warpgroup, shared, source.choice(CHECKS))
 
@@ -207,6 +214,7 @@ class Drawing:
         return [step for part in self.parts() for step in part][:CELLS]
 
 
+@lru_cache(maxsize=4)
 def trial(seed: int) -> Trial:
     """The scripts of a seed: right ones with some steps exchanged."""
     drawing = Drawing(seed)

@@ -14,10 +14,14 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hopper_launches import ENGINES, PAGE, outcome, page, trial
+
+#: seconds between two times that a summary is written
+OFTEN = 5
 
 
 class Account:
@@ -70,47 +74,74 @@ class Account:
 
 
 def campaign(first: int, last: int, seconds: float, summary: Path | None = None) -> Account:
-    """Launch seeds until the time is over; the summary is written after each page."""
+    """Launch seeds until the time is over. The summary is written as it goes."""
     began, account = time.monotonic(), Account()
+    written = began
     for seed in range(first, last):
+        if (now := time.monotonic()) - began > seconds:
+            break
+        if summary and now - written > OFTEN:
+            written = now
+            write(summary, account)
         account.add(seed)
         if seed % PAGE == PAGE - 1:
             page.cache_clear()
-            if summary:
-                summary.write_text(json.dumps(account.as_json()))
-            if time.monotonic() - began > seconds:
-                break
     if summary:
-        summary.write_text(json.dumps(account.as_json()))
+        write(summary, account)
     return account
 
 
-def together(first: int, last: int, seconds: float, processes: int) -> Account:
+def write(file: Path, account: Account) -> None:
+    """Write a summary in one step."""
+    beside = file.with_suffix(".part")
+    beside.write_text(json.dumps(account.as_json()))
+    beside.rename(file)
+
+
+def merged(files: Iterable[Path]) -> Account:
+    """The sum of summaries."""
+    account = Account()
+    for file in files:
+        if file.exists():
+            account.merge(json.loads(file.read_text()))
+    return account
+
+
+def together(first: int, last: int, seconds: float, processes: int, summary: Path | None) -> Account:
     """The same with several processes, each with seeds of its own. One that breaks down is a disagreement."""
-    share, account = -(-(last - first) // processes // PAGE) * PAGE, Account()
+    share = -(-(last - first) // processes // PAGE) * PAGE
     with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder, str(i)) for i in range(processes)]
-        begins = [first + i * share for i in range(processes)]
-        command = [sys.executable, __file__]
-        running = [
-            subprocess.Popen([*command, str(b), str(min(last, b + share)), str(seconds), "1", str(f)])
-            for b, f in zip(begins, files, strict=True)
-        ]
+        files = [Path(folder, f"{first + i * share}.json") for i in range(processes)]
+        running = []
+        for file in files:
+            begin = int(file.stem)
+            command = [
+                sys.executable,
+                __file__,
+                str(begin),
+                str(min(last, begin + share)),
+                str(seconds),
+                "1",
+                str(file),
+            ]
+            running.append(subprocess.Popen(command))
+        while any(process.poll() is None for process in running):
+            time.sleep(OFTEN)
+            if summary:
+                write(summary, merged(files))
+        account = merged(files)
         for process, file in zip(running, files, strict=True):
-            if process.wait() not in (0, 1):
-                account.tell(f"seeds from {begins[files.index(file)]}: exit status {process.returncode}")
-            if file.exists():
-                account.merge(json.loads(file.read_text()))
+            if process.returncode not in (0, 1):
+                account.tell(f"seeds from {file.stem}: exit status {process.returncode}")
     return account
 
 
 def main(first: str, last: str, seconds: str = "inf", processes: str = "1", summary: str = "") -> int:
     file = Path(summary) if summary else None
-    many = int(processes)
-    if many > 1:
-        account = together(int(first), int(last), float(seconds), many)
+    if int(processes) > 1:
+        account = together(int(first), int(last), float(seconds), int(processes), file)
         if file:
-            file.write_text(json.dumps(account.as_json(), indent=1))
+            write(file, account)
     else:
         account = campaign(int(first), int(last), float(seconds), file)
     print(account, flush=True)
