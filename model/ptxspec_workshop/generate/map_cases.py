@@ -62,7 +62,7 @@ def _address(space: str) -> list[str]:
 
 def _replaced(form: Form) -> list[str]:
     """The form with each constant, of which a thread takes one that it may choose, with values of all magnitudes."""
-    (name,) = [o.name for o in form.syntax.operands if o.name in ("ord", "number")] or [None]
+    name = next((o.name for o in form.syntax.operands if o.name in ("ord", "number")), None)
     constants = list(form.definition.constants(name, form.modifiers) or ()) if name else [0]
     if name == "number":
         lines = [f"rem.u32 %b, %row, {len(constants)};"]
