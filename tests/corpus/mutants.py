@@ -136,7 +136,7 @@ def verdicts(found: Iterable[Mutant], workers: int = 2) -> Iterator[Verdict]:
 
 def _arch(text: str) -> str:
     """The target for which ptxas is asked."""
-    return "sm_90a" if re.search(r"^\.target\s+sm_90a", text, re.M) else "sm_90"
+    return "sm_90a" if re.search(r"\.\s*target\s+sm_90a", text) else "sm_90"
 
 
 def difference(verdict: Verdict) -> str:

@@ -246,6 +246,7 @@ FAULTS: dict[str, tuple[str, str, dict[str, Any]]] = {
         f"{FILL}@%first cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%o], [%b], %size; st.global.u32 [%o], 1; {GROUP}",
         "copy not waited for", {},
     ),
+    "more read than filled": ("mov.u32 %r, 10; cp.async.ca.shared.global [%b], [%i], 4, %r;", "copy size", {}),
     "objects end too early": (f"{INIT}{EXPECT}{ONE}bar.sync 0; @%first mbarrier.inval.shared.b64 [bars];", "object in use", {}),
 }  # fmt: skip
 
@@ -255,6 +256,29 @@ FAULTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 def test_what_breaks_a_rule(what: str, engine: str) -> None:
     body, rule, how = FAULTS[what]
     assert rule_of(body, engine=engine, **({"copies": "late"} | how)) == rule
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_both_engines_say_the_same_of_it(what: str) -> None:
+    body, _, how = FAULTS[what]
+    texts = []
+    for engine in ENGINES:
+        with pytest.raises(ptxspec.LaunchError) as caught:
+            launch(body, words(64), words(64), **{"engine": engine, "copies": "late", **how})
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("to", [("%o", "%i"), ("%i", "%o")])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_copies_that_begin_together_the_first_in_the_text_is_told(engine: str, to: tuple[str, str]) -> None:
+    """Wherever they lead: where the host has their targets is another matter for each engine."""
+    copies = [f"@%first cp.async.bulk.global.shared::cta.bulk_group [{at}], [%b], 16;\n" for at in to]
+    with pytest.raises(ptxspec.LaunchError) as caught:
+        launch(f"{FILL}\n{''.join(copies)}st.shared.u32 [%b], 1;", words(64), words(64), engine=engine, copies="late")
+    where, other = caught.value.where, caught.value.other
+    assert caught.value.rule == "source of a copy" and where is not None and other is not None
+    assert where.line - other.line == 2
 
 
 @pytest.mark.parametrize("engine", ENGINES)

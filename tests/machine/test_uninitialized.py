@@ -575,6 +575,15 @@ REDUCE = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes
 GIVEN, FILLED = "mov.u32 %given, 7;", "st.shared.u32 [room], 1;"
 
 
+def generic(operation: str) -> str:
+    """The operation with generic addresses."""
+    wide = "".join(
+        f"cvt.u64.u32 %{name}64, %{name}; cvta.shared::cluster.u64 %{name}64, %{name}64; " for name in ("to", "there")
+    )
+    named = operation.replace(".shared::cluster", "").replace("[%to]", "[%to64]").replace("[%there]", "[%there64]")
+    return f".reg .b64 %to64, %there64; {wide}{named}"
+
+
 @pytest.mark.parametrize("engine", BOTH)
 @pytest.mark.parametrize(
     ("operation", "before", "told_of"),
@@ -584,6 +593,15 @@ GIVEN, FILLED = "mov.u32 %given, 7;", "st.shared.u32 [room], 1;"
         (REDUCE, GIVEN + FILLED, []),
         (REDUCE, FILLED, ["%given was not initialized, and an asynchronous operation depends on it"]),
         (REDUCE, GIVEN, ["an atomic operation reads it"]),
+        (generic(STORE), GIVEN, []),
+        (
+            generic(STORE).replace("%to64, %to64;", "%to64, %to64; add.u64 %to64, %to64, 4;"),
+            GIVEN,
+            ["a value was not initialized"],
+        ),
+        (generic(STORE), "", ["%given was not initialized, and an asynchronous operation depends on it"]),
+        (generic(REDUCE), GIVEN + FILLED, []),
+        (generic(REDUCE), GIVEN, ["an atomic operation reads it"]),
     ],
 )
 def test_what_an_operation_carries_or_changes(operation: str, before: str, told_of: list[str], engine: str) -> None:

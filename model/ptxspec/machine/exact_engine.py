@@ -870,11 +870,14 @@ class ExactRun:
         assert self.operations is not None and isinstance(effect.to, Int)
         if effect.when is not None and not self.values("when", (effect.when,), {}, thread)[0]:
             return
+        (to,) = self.values("begins", (effect.to,), {}, thread)
         if effect.holds is not None:
+            self.address = to
             check_demand(effect.rule, *self.values("holds", (effect.holds,), {}, thread))
+            self.address = None  # that a copy reads too much is said of none
         _, align = extent_of(op)
         slot, changes = thread // self.extents.threads, effect.shares
-        size, read, to = self.values("initiated", (effect.size, effect.read, effect.to), {}, thread)
+        size, read = self.values("initiated", (effect.size, effect.read), {}, thread)
         lead, reorder, fill = self.values("arranged", (effect.lead, effect.reorder, effect.fill), {}, thread)
         if effect.only_reads:
             self.address = to

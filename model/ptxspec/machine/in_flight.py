@@ -91,8 +91,7 @@ class InFlight:
     def _refuse_object(self, objects: set[int]) -> None:
         """Raise Violation if there are such objects, and tell of the first."""
         if objects:
-            number = min(objects, key=lambda n: self._begins(n)[0])
-            thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
+            _, op, thread = min(self._told(number, "to") for number in objects)
             raise Violation("object", "an object lies there, which has begun and not ended", RacingAccess(thread, op))
 
     def completion(self, number: int, rule: int) -> tuple[int, int, Violation]:
@@ -113,23 +112,23 @@ class InFlight:
         return thread, op, Violation(name, "the operation is complete, and its object may not learn that", nowhere=True)
 
     def _refuse(self, rule: str, preposition: str, operations: set[int], begin: int, row: int | None) -> None:
-        """Raise Violation if there are such operations, and tell of the one with the lowest target; of registers, whose row the
+        """Raise Violation if there are such operations, and tell of the one whose bytes begin first; of registers, whose row the
         access touches from there on, the first is named that both have."""
         if not operations:
             return
-        number = min(operations, key=lambda n: self._begins(n)[0])
-        thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
+        first, op, thread = min(self._told(number, preposition) for number in operations)
         where = "there"
         if row is not None:
-            target, source = self._begins(number)
-            where = spelled(self.registers.named(row + max(0, (target if preposition == "to" else source) - begin)))
+            where = spelled(self.registers.named(row + max(0, first - begin)))
         note = f"a copy {preposition} {where} is in flight, and its thread has not waited for it"
         raise Violation(rule, note, RacingAccess(thread, op), nowhere=row is not None)
 
-    def _begins(self, number: int) -> tuple[int, int]:
-        """Where an operation's target and source begin."""
+    def _told(self, number: int, preposition: str) -> tuple[int, int, int]:
+        """Where the bytes begin to which an operation copies, or from which, its instruction and its thread: the order of which
+        operations are told. It does not hang on their numbers, which engines may give in another order."""
         _, target, _, source, _ = scripted(self.page.footprint)(*self._record(number))
-        return int(target), int(source)
+        op, thread = (int(self.arrays[f"operation_{what}"][number]) for what in ("op", "thread"))
+        return int(target if preposition == "to" else source), op, thread
 
     def _spares(self, step: str, number: int, begin: int, size: int) -> bool:
         _, holds = scripted(getattr(self.page, step))(*self._record(number), begin, size)

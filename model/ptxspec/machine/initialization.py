@@ -259,12 +259,7 @@ class _Shadowing:
     def _is_tracked(self, op: Op, effect: Access) -> bool:
         """Whether what is accessed may be undefined."""
         space = op.space or effect.space
-        if space == "generic":
-            return self.generic
-        name = contracts.access.unnumbered(space)
-        if contracts.state_spaces.SPACES[name].shared_by == contracts.state_spaces.CONTEXT:
-            return self.unwritten
-        return contracts.initialization.begins_undefined(name) or self._may_have_padding(op, name)
+        return self._is_space_tracked(space) or self._may_have_padding(op, contracts.access.unnumbered(space))
 
     def _may_have_padding(self, op: Op, space: str) -> bool:
         """Whether an instruction may load padding of a parameter."""
@@ -278,8 +273,8 @@ class _Shadowing:
 
     def _has_generic_parts(self) -> bool:
         effects = ((op.space, op.plan.meaning.effect) for op in self.before.code)
-        generic = any(isinstance(e, Access) and (space or e.space) == "generic" for space, e in effects)
-        return generic and self.generic
+        named = (space or e.space for space, e in effects if isinstance(e, Access | Initiate))
+        return self.generic and "generic" in named
 
     # instructions --------------------------------------------------------------------------------------------------------
 
@@ -471,8 +466,7 @@ class _Shadowing:
         if not isinstance(effect, Update) and effect.holds is not None:
             self._report(op, operands, page.DEMAND, effect.holds)
         tracked, space = self._is_tracked(op, effect), op.space or effect.space
-        seen = space == "generic" or page.is_seen(contracts.access.unnumbered(space))
-        if isinstance(effect, Store) and seen:
+        if isinstance(effect, Store) and self._may_be_seen(space):
             self._report(op, operands, page.STORED, *effect.values, address=effect.address, size=effect.bytes)
         if isinstance(effect, Update):
             used = [*effect.values, *effect.conditions]
@@ -635,7 +629,7 @@ class _Shadowing:
         into, changes = self._is_space_tracked(effect.space), effect.change is not None
         if isinstance(source, Int) and self._is_space_tracked(effect.of):
             copies = not changes and effect.reorder.hi == 0
-            if page.is_seen(contracts.access.unnumbered(effect.space)) or not copies:
+            if self._may_be_seen(effect.space) or not copies:
                 what = page.UPDATED if changes else page.STORED
                 self._examine(op, operands, Examine(what, effect.of, source, read, to))
             if into and copies:
@@ -655,10 +649,16 @@ class _Shadowing:
 
     def _is_space_tracked(self, space: str) -> bool:
         """Whether what lies in a state space may be undefined."""
+        if space == "generic":
+            return self.generic
         name = contracts.access.unnumbered(space)
         if contracts.state_spaces.SPACES[name].shared_by == contracts.state_spaces.CONTEXT:
             return self.unwritten
         return contracts.initialization.begins_undefined(name)
+
+    def _may_be_seen(self, space: str) -> bool:
+        """Whether the host may see what is stored at an address in a state space; where a generic one leads, a run tells."""
+        return space == "generic" or contracts.initialization.is_seen(contracts.access.unnumbered(space))
 
     def _reserve(self, op: Op, effect: Reserve, operands: _Operands, index: int) -> None:
         """Bytes that the stack gets are undefined."""

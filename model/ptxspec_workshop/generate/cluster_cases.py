@@ -39,7 +39,7 @@ KEPT = 4
 
 class ClusterCase(NamedTuple):
     """One kernel: its name among the answers, its text under the name it has in a module, what is equal for cases that do the
-    same on our machine, the rows of `in`, and the shape of its launch."""
+    same on our machine, the rows of `in`, the shape of its launch, and the target of its module."""
 
     name: str
     written: Callable[[str], str]
@@ -49,6 +49,7 @@ class ClusterCase(NamedTuple):
     cluster: Extents | None = CLUSTER
     block: int = BLOCK
     most: int = KEPT
+    target: str = "sm_90"
 
     @property
     def launches(self) -> list[Launch]:
@@ -56,13 +57,13 @@ class ClusterCase(NamedTuple):
 
     @property
     def apart(self) -> Any:
-        return None
+        return self.target
 
     def text(self, name: str) -> str:
         return self.written(name)
 
     def module(self, texts: Sequence[str]) -> str:
-        return plain_module(texts)
+        return plain_module(texts, target=self.target)
 
     def operands(self, row: int) -> tuple[int, ...]:
         return tuple(map(int, self.cells[row, :KEPT]))

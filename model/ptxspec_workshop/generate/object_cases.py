@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from ptxspec.language.forms import Form
-from ptxspec_workshop.generate import tensor_cases
+from ptxspec_workshop.generate import map_cases, tensor_cases
 from ptxspec_workshop.generate.cases import CELLS, blank_rows
 from ptxspec_workshop.generate.cluster_cases import ClusterCase
 from ptxspec_workshop.generate.cluster_kernels import BLOCK, GRID, SPACE, SYNC, entry_in_clusters
@@ -23,6 +23,7 @@ from ptxspec_workshop.generate.object_scripts import (
     ARRIVE,
     ARRIVE_EXPECT,
     COMPLETE,
+    COUNT,
     DROP,
     DROP_EXPECT,
     DROP_INCOMPLETE,
@@ -47,7 +48,7 @@ OPERATIONS: dict[str, int] = {
     "mbarrier_arrive_expect_tx": ARRIVE_EXPECT, "mbarrier_arrive_drop_expect_tx": DROP_EXPECT,
     "mbarrier_arrive_no_complete": INCOMPLETE, "mbarrier_arrive_drop_no_complete": DROP_INCOMPLETE,
     "mbarrier_expect_tx": EXPECT, "mbarrier_complete_tx": COMPLETE, "mbarrier_test_wait": TEST, "mbarrier_try_wait": TEST,
-    "mbarrier_test_wait_parity": TEST_PARITY, "mbarrier_try_wait_parity": TEST_PARITY,
+    "mbarrier_test_wait_parity": TEST_PARITY, "mbarrier_try_wait_parity": TEST_PARITY, "mbarrier_pending_count": COUNT,
 }  # fmt: skip
 #: what other operations are on an object in another CTA
 ELSEWHERE = {
@@ -62,7 +63,7 @@ ELSEWHERE = {
 
 def asks(form: Form) -> bool:
     """Whether the form is asked about here."""
-    return form.definition.name in OPERATIONS or form.definition.name in COPIES
+    return any(form.definition.name in kernels for kernels in (OPERATIONS, COPIES, MAPS))
 
 
 def cases(forms: Iterable[Form]) -> list[ClusterCase]:
@@ -98,6 +99,8 @@ def _case(name: str, lines: Sequence[str], cells: np.ndarray, most: int) -> Clus
 def case_of(form: Form) -> ClusterCase:
     """The case of a form."""
     name = form.definition.name
+    if name in MAPS:
+        return MAPS[name](form)
     if name not in OPERATIONS:
         copy = COPIES[name]
         lines, cells, most = copy(form), _cells(), CELLS if copy is tensor_cases.stores else BYTES // 8
@@ -107,8 +110,8 @@ def case_of(form: Form) -> ClusterCase:
 
 
 @cache
-def _cells() -> np.ndarray:
-    source, data = random.Random(SEED), blank_rows(THREADS)
+def _cells(threads: int = THREADS) -> np.ndarray:
+    source, data = random.Random(SEED), blank_rows(threads)
     data[:] = [[source.getrandbits(64) for _ in range(CELLS)] for _ in data]
     return data
 
@@ -121,6 +124,8 @@ def _scripted(form: Form, operation: int) -> tuple[list[str], np.ndarray]:
     elsewhere = form.modifiers.get("ss") == SPACE
     address = "[%there]" if elsewhere else "[%mine]" if form.modifiers.get("ss") else "[%wide]"
     operands = {"a": address, "hint": "%hint", "state": "%state", "d": "%state", "p": "%p", "_": "_"}
+    if operation == COUNT:
+        operands["d"] = "%x"
     written = {o.name: operands.get(o.name, "%x") for o in form.syntax.operands}
     rows = scripts(THREADS, (operation,), elsewhere)
     if not elsewhere:
@@ -225,6 +230,11 @@ def _group(form: Form) -> list[str]:
     return [*_ROOM, *fills, "fence.proxy.async;", copy, commit, asked, *again]
 
 
+def _prefetched(form: Form) -> list[str]:
+    """A prefetch of the row, which changes nothing."""
+    return [_written(form, b="[%in]", size=str(BYTES)), *_moved("global %out", "global %in")]
+
+
 def _arrival_of_copies(form: Form) -> list[str]:
     """An arrival that follows copies of a thread."""
     address = "[%bar]" if form.modifiers.get("ss") else "[%wide]"
@@ -258,9 +268,33 @@ COPIES: dict[str, Callable[[Form], Sequence[str]]] = {
     "cp_async_bulk": _to_shared, "cp_async_bulk_multicast": _to_shared, "cp_async_bulk_within_cluster": _within_cluster,
     "cp_async_bulk_to_global": _to_global, "cp_async_bulk_commit_group": _group, "cp_async_bulk_wait_group": _group,
     "cp_reduce_async_bulk": _to_global, "cp_reduce_async_bulk_within_cluster": _within_cluster,
-    "cp_async_mbarrier_arrive": _arrival_of_copies, "st_async": _carried, "red_async": _carried,
+    "cp_async_bulk_prefetch": _prefetched, "cp_async_mbarrier_arrive": _arrival_of_copies,
+    "st_async": _carried, "red_async": _carried,
     **{f"cp_async_bulk_tensor{what}": tensor_cases.loads for what in ("", "_im2col", "_multicast", "_im2col_multicast")},
     "cp_async_bulk_prefetch_tensor": tensor_cases.loads, "cp_async_bulk_prefetch_tensor_im2col": tensor_cases.loads,
     "cp_async_bulk_tensor_to_global": tensor_cases.stores, "cp_async_bulk_tensor_pixels_to_global": tensor_cases.stores,
     "cp_reduce_async_bulk_tensor": tensor_cases.stores, "cp_reduce_async_bulk_tensor_pixels": tensor_cases.stores,
 }  # fmt: skip
+
+
+# tensor maps ------------------------------------------------------------------------------------------------------------
+
+
+def _changed_map(form: Form) -> ClusterCase:
+    lines = map_cases.changes(form)
+    return _case(str(form), lines, _cells(), CELLS)._replace(target="sm_90a")
+
+
+def _copied_map(form: Form) -> ClusterCase:
+    grid, threads = map_cases.WARPS, map_cases.WARPS[0] * map_cases.WARP
+    asked = _case(str(form), [], _cells(threads), CELLS)
+    return asked._replace(
+        written=lambda name: map_cases.copies(form, name), grid=grid, cluster=map_cases.TOGETHER, block=map_cases.WARP
+    )
+
+
+#: by the names of definitions the case of a form
+MAPS: dict[str, Callable[[Form], ClusterCase]] = {
+    **{f"tensormap_replace_{field}": _changed_map for field in ("address", "rank", "extent", "stride", "number")},
+    "tensormap_cp_fenceproxy": _copied_map,
+}

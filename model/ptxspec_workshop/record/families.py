@@ -43,7 +43,8 @@ class FunctionFamily(KernelFamily):
     engine: Engine = "native"
 
     def asks(self, form: Form) -> bool:
-        return not product_operands.asks(form) and signatures.comparable(form) and not comes_later(form)
+        asked_elsewhere = product_operands.asks(form) or object_cases.asks(form)
+        return not asked_elsewhere and signatures.comparable(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [str(v) for v in form.variants]
@@ -183,7 +184,7 @@ class EffectFamily(KernelFamily):
     seed = effect_cases.SEED
 
     def asks(self, form: Form) -> bool:
-        return effect_cases.kind(form) is not None and not comes_later(form)
+        return effect_cases.kind(form) is not None and not object_cases.asks(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [key(v, absent) for v in form.variants for absent in form.absences]
