@@ -147,6 +147,6 @@ def test_rows_are_accessed_together_by_the_lanes_that_have_not_ended(monkeypatch
         for line in turns[turns.index("@warp(") :].splitlines()
         if "_" in line and "call {i1" in line
     ]
-    assert tried[:3] == ["shaped", "near", "shaped"]
+    assert tried[:3] == ["eights", "near", "eights"]
     if has_masked_stores():
         assert "call void @llvm.masked.store.v8i32.p0" in turns

@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from launching import ENGINES, arguments, both, kernel
-from test_warp_turns import STORE, WORDS, data, text_of_turns
+from launching import ENGINES, arguments, both, fault, kernel, text_of_turns
+from test_warp_turns import STORE, WORDS, data
 
 import ptxspec
 from ptxspec.machine.native.uniform import constants, uniform
@@ -196,3 +196,41 @@ def test_steps_whose_sum_goes_round(access: str) -> None:
     for engine in ENGINES:
         with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
             ptxspec.load(kernel(body)).launch("k", block=(4, 4, 2), args=[data(64)], engine=engine, schedule="warps")
+
+
+#: indices of 32 bits that go round at their twelfth thread: the type, the first, and whether they go down
+GO_ROUND = {
+    "up, above the greatest": ("s32", (1 << 31) - 12, ""),
+    "down, below the least": ("s32", 11 - (1 << 31), "neg.s32 %r5, %r5;"),
+    "up, without a sign": ("u32", (1 << 32) - 12, ""),
+    "down, without a sign": ("u32", 11, "neg.s32 %r5, %r5;"),
+}
+
+
+@pytest.mark.parametrize("access", ["ld.global.u32 %r4, [%rd2];", "st.global.u32 [%rd2], %r4;"])
+@pytest.mark.parametrize("block", [(32, 1), (8, 4), (16, 3)])
+@pytest.mark.parametrize("way", GO_ROUND)
+def test_an_index_that_goes_round(way: str, block: tuple[int, int], access: str) -> None:
+    """It becomes 64 bits wide, and leads out of the array; those of threads before do not."""
+    type, first, down = GO_ROUND[way]
+    body = f"""{NUMBER} mov.u32 %r4, %r15; mov.u32 %r5, %r15; {down} add.u32 %r5, %r5, {first & 0xFFFFFFFF};
+        cvt.{type[0]}64.{type} %rd2, %r5; shl.b64 %rd2, %rd2, 2; add.u64 %rd2, %rd2, {4 * (64 - first) & (1 << 64) - 1}; add.u64 %rd2, %rd2, %rd0;
+        setp.lt.u32 %p1, %r15, %r20; """
+    rest = f"@%p1 {access} st.global.u32 [%rd1+1024], %r4;"
+    for threads in (12, 13):
+        source = kernel(body.replace("%r20", str(threads)) + rest)
+        (both if threads == 12 else fault)(source, [data(512)], block=block, schedule="warps")
+    source = kernel(body.replace("%r20", "64") + f"{access} st.global.u32 [%rd1+1024], %r4;")
+    fault(source, [data(512)], block=block, schedule="warps")
+
+
+@pytest.mark.parametrize("block", [(16, 16), (8, 8, 4), (32, 3), (12, 8), (100,)])
+def test_how_a_warp_goes_on_is_noted_where_a_launch_begins(
+    block: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn reads it, for CTAs of any shape."""
+    source = kernel(f"{NUMBER} {WORDS} {STORE}")
+    turns, layout = text_of_turns(source, monkeypatch)
+    assert layout.steps_noted.keys() == {"%tid.x", "%tid.y", "%tid.z"}
+    assert all(f"load <8 x i32>, ptr %special_{at}," in turns for at in layout.steps_noted.values())
+    both(source, [data(512)], grid=2, block=block, schedule="warps")

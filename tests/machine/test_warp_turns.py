@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import ENGINES, arguments, both, fault, kernel
+from launching import ENGINES, arguments, both, fault, kernel, text_of_turns
 
 import ptxspec
 from ptxspec import contracts
@@ -391,20 +391,6 @@ def test_all_lanes_load_the_same(type: str) -> None:
 
 
 # what the code of turns is made of ------------------------------------------------------------------------------------
-
-
-def text_of_turns(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Any]:
-    """The text from which LLVM makes the turns of warps of a kernel, and the kernel's layout."""
-    from ptxspec.machine.native.layout import Layout
-    from ptxspec.machine.native.warps import WarpFunction
-    from ptxspec.machine.program import program
-    from ptxspec.terms.profiles import Profile
-
-    monkeypatch.setenv(hosts.VARIABLE, "0")
-    checked = ptxspec.load(source).checked
-    layout = Layout(program(checked, "k", Profile("hopper", None), False, alone=False), 2048, False)
-    layout.divide([range(len(layout.program.flow.blocks))])
-    return WarpFunction(layout, set()).function(), layout
 
 
 def test_a_register_of_a_cta_is_put_by_where_it_gets_its_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,12 @@ def of_steps(n: int) -> str:
     return f"<{STEPS} x i{n}>"
 
 
+def written_steps(steps: tuple[int, ...], n: int) -> str:
+    """Steps that are known, and none behind them, as an LLVM constant."""
+    words = [f"i{n} {s & (1 << n) - 1}" for s in (*steps, *([0] * (STEPS - len(steps))))]
+    return f"<{', '.join(words)}>"
+
+
 class NoVectors(Exception):
     """Something is not computed in vectors: one lane after the other must compute it."""
 
@@ -208,27 +214,22 @@ class VectorEmitter(Emitter):
         return a._replace(holds=self.logic("and", a.holds, inside))
 
     def _extended(self, v: str, n: int, to: int, signed: bool) -> VectorShape | None:
-        """The numbers must go on from lane to lane as they do in words of fewer bits."""
+        """The numbers must go on from lane to lane as they do in words of fewer bits: so they do if no step is long
+        (nor, without a sign, downwards), and the first lane's number is further from the ends than all of them lead."""
         a = self.shape(v)
-        if a is None or to > 64:
+        if a is None or to > 64 or n < 8:
             return None
-        base = super().extend(a.base, n, 64, signed) if n < 64 else a.base
-        steps = self._extended_steps(a.steps, n)
-        least, most = self.spans(steps)
-        low, high = self.binary("add", base, least, 64), self.binary("add", base, most, 64)
+        base, steps, most = super().extend(a.base, n, to, signed), a.steps, 1 << (n - 6)
+        if steps == NO_STEPS:
+            return VectorShape(base, steps, a.holds)
+        end = STEPS * most
         if signed:
-            half = 1 << (n - 1)
-            inside = [self.compare("ult", self.binary("add", e, str(half), 64), str(2 * half), 64) for e in (low, high)]
+            short, lowest = self.are_short(steps, most, n), (1 << n - 1) - end
+            inside = self.compare("ult", self.binary("add", a.base, str(lowest), n), str(-2 * end), n)
         else:
-            inside = [self.compare("ult", e, str(1 << n), 64) for e in (low, high)]
-        holds = self.logic("and", a.holds, self.logic("and", *inside))
-        whole = VectorShape(base, steps, holds)
-        return whole if to == 64 else self._shortened(whole, 64, to)
-
-    def _extended_steps(self, steps: str, n: int) -> str:
-        """Steps of words of 64 bits."""
-        same = steps == NO_STEPS or n == 64
-        return steps if same else self.emit(f"sext {of_steps(n)} {steps} to {of_steps(64)}")
+            short, inside = self._are_at_most(steps, most, n), self.compare("ult", a.base, str(-end), n)
+        holds = self.logic("and", a.holds, self.logic("and", short, inside))
+        return VectorShape(base, self.emit(f"sext {of_steps(n)} {steps} to {of_steps(to)}"), holds)
 
     def _shortened(self, shape: VectorShape, n: int, to: int) -> VectorShape:
         """The shape of the low bits."""
@@ -237,11 +238,13 @@ class VectorEmitter(Emitter):
             steps = self.emit(f"trunc {of_steps(n)} {steps} to {of_steps(to)}")
         return shape._replace(base=self.truncate(shape.base, n, to), steps=steps)
 
-    def are_short(self, steps: str, most: int) -> str:
-        """Whether no step of words of 64 bits goes further than that, up or down."""
-        type = of_steps(64)
-        above = self.emit(f"add {type} {steps}, splat (i64 {most})")
-        truths = self.emit(f"icmp ule {type} {above}, splat (i64 {2 * most})")
+    def are_short(self, steps: str, most: int, n: int = 64) -> str:
+        """Whether no step of words of so many bits goes further than that, up or down."""
+        return self._are_at_most(self.emit(f"add {of_steps(n)} {steps}, splat (i{n} {most})"), 2 * most, n)
+
+    def _are_at_most(self, steps: str, most: int, n: int) -> str:
+        """Whether no step is greater, or below 0."""
+        truths = self.emit(f"icmp ule {of_steps(n)} {steps}, splat (i{n} {most})")
         return self.compare("eq", self.emit(f"bitcast <{STEPS} x i1> {truths} to i{STEPS}"), "-1", STEPS)
 
     def spans(self, steps: str) -> tuple[str, str]:
@@ -272,19 +275,15 @@ class VectorEmitter(Emitter):
             total = self.binary("add", total, part, n)
         return total
 
-    def described(self, vector: str, n: int, steps: tuple[int, ...] | None = None) -> VectorShape:
-        """The shape that a vector has if the lanes whose numbers have one bit go on to the others; with `steps`, if these are its
-        own."""
+    def described(self, vector: str, n: int) -> VectorShape:
+        """The shape that a vector has if the lanes whose numbers have one bit go on to the others."""
         type = self.type(f"i{n}")
         base = self.emit(f"extractelement {type} {vector}, i64 0")
-        if steps is not None:
-            padded = [*steps, *([0] * (STEPS - len(steps)))]
-            written = f"<{', '.join(f'i{n} {s & (1 << n) - 1}' for s in padded)}>"
-        else:  # behind the steps, the first lane less itself
-            lanes = [1 << bit for bit in range(self.bit_count)]
-            places = ", ".join(f"i32 {k}" for k in [*lanes, *([0] * (STEPS - len(lanes)))])
-            others = self.emit(f"shufflevector {type} {vector}, {type} poison, <{STEPS} x i32> <{places}>")
-            written = self.emit(f"sub {of_steps(n)} {others}, {self._for_steps(base, n)}")
+        # behind the steps, the first lane less itself
+        lanes = [1 << bit for bit in range(self.bit_count)]
+        places = ", ".join(f"i32 {k}" for k in [*lanes, *([0] * (STEPS - len(lanes)))])
+        others = self.emit(f"shufflevector {type} {vector}, {type} poison, <{STEPS} x i32> <{places}>")
+        written = self.emit(f"sub {of_steps(n)} {others}, {self._for_steps(base, n)}")
         made = self.binary("add", self.stepped(written, n), base, n)
         return VectorShape(base, written, self._are_equal(made, vector, n))
 

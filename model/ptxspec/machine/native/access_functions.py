@@ -7,6 +7,7 @@ accessed as a whole, nothing is said yet: the lanes then make their accesses one
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import cast
 
 from ptxspec import contracts
@@ -40,6 +41,8 @@ from ptxspec.terms.vectors import VectorEmitter, of_steps
 #: the longest range that is checked as a whole, in bytes, where each byte has a state that is looked at, or where all pages
 #: of the range are saved; and the longest that is checked otherwise
 LONGEST, WIDEST = 4_096, 1 << 31
+#: how many accesses a kernel has, at most, whose accesses to rows of eight lanes become a part of its code
+MOST_EIGHTS = 8
 #: states of bytes that are looked at at once
 STATES = LANES
 #: the type of the addresses of all lanes
@@ -139,9 +142,9 @@ class AccessFunctions:
         """The name of the function `(context, base, acting, site, base address, steps, holds, …)` that does the same where the
         addresses have a shape (vectors.py): of a load any, of a store one in which the bytes of eight lanes each lie side by
         side."""
-        if isinstance(effect, Store) or self.layout.has_one_dimension:
+        if self.layout.has_one_dimension:
             return self._name("row", effect, space, self._row)
-        return self._name("shaped", effect, space, self._shaped)
+        return self._name("eights", effect, space, self._eights)
 
     def _row(self, name: str, effect: Load | Store, space: str) -> str:
         """The function for what most accesses are: those of a whole warp whose bytes lie side by side, or (a load) are the same,
@@ -172,13 +175,61 @@ class AccessFunctions:
             e.go_back(known)
             words.give(words.alike([pointer]))
         refused = f"  %others = tail call {type} {others}({passed})\n  ret {type} %others"
-        return self._whole(name, text, effect, given, refused, " alwaysinline" if self._inline else "")
+        return self._whole(name, text, effect, given, refused, " alwaysinline" if self.layout.has_few_accesses else "")
 
-    @property
-    def _inline(self) -> bool:
-        """Whether most accesses are likely to be to rows, and not so many that to compile them in place takes long. With
-        coordinates of two dimensions, lanes often are some of several rows."""
-        return self.layout.has_few_accesses and self.layout.has_one_dimension
+    def _eights(self, name: str, effect: Load | Store, space: str) -> str:
+        """The same where a thread has several coordinates, so that lanes often are some of several rows: the bytes of eight lanes
+        each lie side by side, or (a load) are the same, and never further down than those before. Some lanes may not act, but
+        what they would access has to be there, too."""
+        others = self._name("shaped", effect, space, self._shaped)
+        text, e, lines, check = self._begun()
+        size, write = effect.bytes, isinstance(effect, Store)
+        everyone, rows = e.compare("eq", "%acting", "-1", LANES), is_row(e, "%steps", size, ROW_BITS)
+        same = "false" if write else is_alike(e, "%steps", ROW_BITS)
+        fine = e.logic("and", "%holds", rows if write else e.logic("or", rows, same))
+        if isinstance(effect, Store) and not stores_some(effect):
+            fine = e.logic("and", fine, everyone)
+        check(fine, "0", 0)
+        jumps = [behind(e, "%steps", 1 << bit) for bit in range(ROW_BITS, LANE_BITS)]
+        any_of, distance = (reduce(lambda a, b: e.binary(op, a, b, 64), jumps) for op in ("or", "add"))
+        check(e.compare("ule", any_of, str(WIDEST), 64), "0", 0)
+        check(e.compare("eq", e.binary("and", any_of, str(size - 1), 64), "0", 64), "0", 0)
+        length = e.binary("add", distance, e.select(same, str(size), str(ROW * size), 64), 64)
+        if write or self._longest < WIDEST:
+            check(e.compare("ule", length, str(LONGEST), 64), "0", 0)
+        storage = WarpStorage(Accesses(text, check, site="%site"), "%begin", size, 0, shadow=effect.shadow)
+        storage.stays = True
+        pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, storage.word(length))
+        words = LaneWords(e, lines, effect)
+        places = [_place(e, "%steps", lane, pointer) for lane in range(0, LANES, ROW)]
+        if isinstance(effect, Store):
+            self._store_eights(words, effect, places, everyone)
+        else:
+            lines.append(f"  br i1 {same}, label %same, label %rows\nrows:")
+            known = e.known()
+            words.give(words.gathered(places, ROW, range(LANES)))
+            lines.append("same:")
+            e.go_back(known)
+            words.give(words.alike(places))
+        given = _given(effect)
+        passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
+        refused = f"  %others = tail call {result_type(effect)} {others}({passed})\n  ret {result_type(effect)} %others"
+        inlined = " alwaysinline" if self.layout.accesses <= MOST_EIGHTS else ""
+        return self._whole(name, text, effect, given, refused, inlined)
+
+    def _store_eights(self, words: LaneWords, effect: Store, places: list[str], everyone: str) -> None:
+        """Store the words of eight lanes at each place: of those that act."""
+        e, lines, stored = words.emitter, words.lines, _stored(words.emitter, effect)
+        known = e.known()
+        if stores_some(effect):
+            lines.append(f"  br i1 {everyone}, label %everyone, label %some\nsome:")
+            for lane, place in zip(range(0, LANES, ROW), places, strict=True):
+                words.store_some(stored, place, lane, ROW)
+            lines.append("  ret i1 true\neveryone:")
+            e.go_back(known)
+        for lane, place in zip(range(0, LANES, ROW), places, strict=True):
+            words.store_row(stored, place, lane, ROW)
+        lines.append("  ret i1 true")
 
     def _shaped(self, name: str, effect: Load | Store, space: str) -> str:
         text, e, lines, check = self._begun()
@@ -228,14 +279,7 @@ class AccessFunctions:
         lines.append("  br label %write\nwrite:")
         e.go_back(known)
         places = [_place(e, steps, lane) for lane in range(0, LANES, ROW)]
-        if stores_some(effect):
-            lines.append(f"  br i1 {everyone}, label %everyone, label %some\nsome:")
-            for lane, place in zip(range(0, LANES, ROW), places, strict=True):
-                words.store_some(stored, place, lane, ROW)
-            lines.append("  ret i1 true\neveryone:")
-        for lane, place in zip(range(0, LANES, ROW), places, strict=True):
-            words.store_row(stored, place, lane, ROW)
-        lines.append("  ret i1 true")
+        self._store_eights(words, effect, places, everyone)
 
     def _load_in_pattern(
         self, text: FunctionText, effect: Load, steps: str, pattern: str, pointer: str, least: str
@@ -398,6 +442,6 @@ def _stored(e: VectorEmitter, effect: Load | Store) -> list[str]:
     return words
 
 
-def _place(e: VectorEmitter, steps: str, lane: int) -> str:
-    """Where a lane's words lie, if the first one's lie at `%first`."""
-    return e.emit(f"getelementptr i8, ptr %first, i64 {behind(e, steps, lane)}")
+def _place(e: VectorEmitter, steps: str, lane: int, first: str = "%first") -> str:
+    """Where a lane's words lie, if the first one's lie there."""
+    return e.emit(f"getelementptr i8, ptr {first}, i64 {behind(e, steps, lane)}")

@@ -393,7 +393,8 @@ class EmittedStorage:
         if write and self.stays:
             self._is_saved(first)
             if not isinstance(length, int):
-                self._is_saved(e.binary("add", first, str(int(length) - 1), 64))
+                behind = e.binary("sub", length, "1", 64) if length.startswith("%") else str(int(length) - 1)
+                self._is_saved(e.binary("add", first, behind, 64))  # it lies in two pages at most
             self.checked()
         elif write:
             self.save(first, length)

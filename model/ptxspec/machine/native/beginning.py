@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.codes import FILLS
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
-from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.layout import STEPS_HOLD, STEPS_NOTED, Layout
 from ptxspec.machine.native.registers import IN_ROWS
+from ptxspec.machine.native.warp_registers import steps_of
 from ptxspec.machine.special import FACTS, INDEX, PLACE, meaning, variables_of
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
+from ptxspec.terms.vectors import NO_STEPS, of_steps, written_steps
 
 _WIDE = ("%launch",)
 
@@ -36,6 +40,7 @@ entry:
 all:
   store i64 1, ptr %known_at
 {text.filling("all", every, "%slots")}
+{text.noting()}
 some:
 {text.filling("some", by_cta, "%resident_ctas", LANES if warps else 1)}
   ret i64 0
@@ -97,11 +102,28 @@ class _Beginning:
             f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {pointer}span, i1 false)"
         )
 
+    def noting(self) -> str:
+        """Text that notes the steps of special registers (vectors.py): those of the first warp of a CTA. Where they are taken for
+        granted, as far as there are threads that tell, it notes whether they are right."""
+        lines = []
+        for name, at in self.layout.steps_noted.items():
+            bits, offset = bits_of(self.layout.special_types[name]), f"%all.{self.layout.special_offsets[name]}"
+            steps = steps_of(name, self.layout)
+            self.needs |= {"declare i64 @llvm.cttz.i64(i64, i1)", _note_steps(bits, self.checked)}
+            given = f"ptr %record, ptr {offset}.base, i64 {bits // 8 * self.layout.capacity}, ptr {offset}.noted, i64 %threads"
+            begins = NO_STEPS if steps is None else written_steps(steps, bits)
+            lines.append(
+                f"  {offset}.noted = {hosts.within('%special', self.layout.special_bytes, at, 1)}\n"
+                f"  store {of_steps(bits)} {begins}, ptr {offset}.noted, align 8\n"
+                f"  call void @ptxspec_note_steps{bits}({given}, i1 {str(steps is None).lower()})"
+            )
+        return "\n".join([*lines, "  br label %some"])
+
     def filling(self, stem: str, names: list[str], slots: str, step: int = 1) -> str:
         """Text that writes what special registers say, for each thread of so many CTAs, or the first of every `step`; it goes on
         behind itself."""
         if not names:
-            return f"  br label %{stem}_done\n{stem}_done:" if stem == "some" else "  br label %some"
+            return f"  br label %{stem}_done\n{stem}_done:"
         layout = self.layout
         lines: list[str] = []
         emitter = Emitter(lines, self.needs, stem=f"{stem}.v")
@@ -160,4 +182,47 @@ class _Beginning:
   %{stem}.slot1 = add i64 %{stem}.slot, 1
   %{stem}.others = icmp ult i64 %{stem}.slot1, {slots}
   br i1 %{stem}.others, label %{stem}_slot, label %{stem}_done
-{stem}_done:""" + ("\n  br label %some" if stem == "all" else "")
+{stem}_done:"""
+
+
+@cache
+def _note_steps(bits: int, checked: bool) -> str:
+    """LLVM text of `ptxspec_note_steps(record, row, row's bytes, steps, threads, learns)`, for a row of words of so many bits. A
+    thread goes on by one step from the thread whose lane lacks the lowest bit; a step is learnt where it is taken first."""
+    length = bits // 8
+    cells = [hosts.pointer(checked, "special", "%row", at, length, length, "%row_bytes") for at in ("%index", "%from")]
+    return f"""define internal void @ptxspec_note_steps{bits}(ptr %record, ptr %row, i64 %row_bytes, ptr %steps, i64 %threads,
+    i1 %learns) noinline {{
+entry:
+  br label %thread
+thread:
+  %index = phi i64 [0, %entry], [%index1, %thread]
+  %held = phi i1 [true, %entry], [%holds, %thread]
+  %lane = and i64 %index, {LANES - 1}
+  %less = sub i64 0, %lane
+  %low = and i64 %lane, %less
+  %from = sub i64 %index, %low
+  %lane_or_all = or i64 %lane, {LANES}
+  %bit = call i64 @llvm.cttz.i64(i64 %lane_or_all, i1 true)
+  %cell = {cells[0]}
+  %from_cell = {cells[1]}
+  %value = load i{bits}, ptr %cell
+  %from_value = load i{bits}, ptr %from_cell
+  %taken = sub i{bits} %value, %from_value
+  %step_at = getelementptr i{bits}, ptr %steps, i64 %bit
+  %known = load i{bits}, ptr %step_at
+  %is_first = icmp eq i64 %from, 0
+  %learnt = and i1 %is_first, %learns
+  %step = select i1 %learnt, i{bits} %taken, i{bits} %known
+  store i{bits} %step, ptr %step_at
+  %same = icmp eq i{bits} %step, %taken
+  %holds = and i1 %held, %same
+  %index1 = add i64 %index, 1
+  %more = icmp ult i64 %index1, %threads
+  br i1 %more, label %thread, label %done
+done:
+  %noted = zext i1 %holds to i64
+  %noted_at = getelementptr i8, ptr %steps, i64 {STEPS_NOTED - STEPS_HOLD}
+  store i64 %noted, ptr %noted_at
+  ret void
+}}"""

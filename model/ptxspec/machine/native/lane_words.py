@@ -36,14 +36,14 @@ class LaneWords:
     lane, as many as a lane has words."""
 
     def __init__(self, emitter: VectorEmitter, lines: list[str], effect: Load | Store):
-        self._emitter, self._lines, self._effect = emitter, lines, effect
+        self.emitter, self.lines, self._effect = emitter, lines, effect
         self.element, self.bytes, self.count = f"i{effect.type.width}", effect.type.bytes, words_of(effect)
         self._align = min(self.bytes, 8)
 
     def _emit(self, text: str) -> str:
         """Append `%n = text`, always anew."""
-        name = self._emitter.fresh()
-        self._lines.append(f"  {name} = {text}")
+        name = self.emitter.fresh()
+        self.lines.append(f"  {name} = {text}")
         return name
 
     def give(self, vectors: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ class LaneWords:
         element = vector_of(self.element)
         for i, part in enumerate(["i1 true", *(f"{element} {v}" for v in vectors)]):
             whole = self._emit(f"insertvalue {type} {whole}, {part}, {i}")
-        self._lines.append(f"  ret {type} {whole}")
+        self.lines.append(f"  ret {type} {whole}")
 
     # loads ----------------------------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ class LaneWords:
             for number, place in enumerate(places):
                 at = self._emit(f"getelementptr i8, ptr {place}, i64 {i * self.bytes}")
                 word = self._emit(f"load {self.element}, ptr {at}, align {self._align}")
-                part = self._emitter.spread(word, self.element)
+                part = self.emitter.spread(word, self.element)
                 whole = self._behind_lanes(whole, part, number * of_place) if number else part
             vectors.append(whole)
         return vectors
@@ -82,14 +82,14 @@ class LaneWords:
     def anywhere(self, pointer: str, offsets: str) -> list[str]:
         """Load what lies at an offset from the pointer in each lane."""
         if self.count > 1 and self.count * self.bytes == TOGETHER:
-            self._lines.insert(0, f"  %offsets = alloca {NUMBERS}")
-            self._lines.append(f"  store {NUMBERS} {offsets}, ptr %offsets")
+            self.lines.insert(0, f"  %offsets = alloca {NUMBERS}")
+            self.lines.append(f"  store {NUMBERS} {offsets}, ptr %offsets")
             return self.gathered([self._behind(pointer, k) for k in range(LANES)], 1, range(LANES))
         vectors = []
         for i in range(self.count):
-            there = self._emitter.binary("add", offsets, str(i * self.bytes), 32)
+            there = self.emitter.binary("add", offsets, str(i * self.bytes), 32)
             places = self._emit(f"getelementptr i8, ptr {pointer}, {NUMBERS} {there}")
-            vectors.append(self._emitter.gather(places, self.element, self._align))
+            vectors.append(self.emitter.gather(places, self.element, self._align))
         return vectors
 
     def _behind(self, pointer: str, lane: int) -> str:
@@ -127,20 +127,20 @@ class LaneWords:
 
     def store_row(self, words: Sequence[str], pointer: str, first: int = 0, lanes: int = LANES) -> None:
         """Store vectors of words side by side, a lane's together: those of so many lanes, from one on."""
-        vectors = [self._emitter.spread(word, self.element) for word in words]
+        vectors = [self.emitter.spread(word, self.element) for word in words]
         if lanes < LANES:
             vectors = [self._picked(v, LANES, range(first, first + lanes)) for v in vectors]
         value, length = self._joined(vectors, lanes)
         if len(words) > 1:
             value = self._picked(value, length, [i * lanes + k for k in range(lanes) for i in range(len(words))])
-        self._lines.append(f"  store <{length} x {self.element}> {value}, ptr {pointer}, align {self._align}")
+        self.lines.append(f"  store <{length} x {self.element}> {value}, ptr {pointer}, align {self._align}")
 
     def store_some(self, words: Sequence[str], pointer: str, first: int, lanes: int) -> None:
         """The same of those that act, if `stores_some`."""
         (word,), mask = words, f"<{lanes} x i1>"
-        name, value = f"@llvm.masked.store.v{lanes}{self.element}.p0", self._emitter.spread(word, self.element)
+        name, value = f"@llvm.masked.store.v{lanes}{self.element}.p0", self.emitter.spread(word, self.element)
         some = f"<{lanes} x {self.element}> {self._picked(value, LANES, range(first, first + lanes))}"
         bits = self._emit(f"lshr i{LANES} %acting, {first}")
         acting = self._emit(f"bitcast i{lanes} {self._emit(f'trunc i{LANES} {bits} to i{lanes}')} to {mask}")
-        self._emitter.needs.add(f"declare void {name}(<{lanes} x {self.element}>, ptr, {mask})")
-        self._lines.append(f"  call void {name}({some}, ptr align {self._align} {pointer}, {mask} {acting})")
+        self.emitter.needs.add(f"declare void {name}(<{lanes} x {self.element}>, ptr, {mask})")
+        self.lines.append(f"  call void {name}({some}, ptr align {self._align} {pointer}, {mask} {acting})")

@@ -12,12 +12,14 @@ from ptxspec.machine.kernel_tables import threads_meet
 from ptxspec.machine.memory import parts_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import KernelProgram, more_words
-from ptxspec.machine.special import LAUNCH, meaning, unchanging, variables_of
+from ptxspec.machine.special import INDEX, LAUNCH, PLACE, meaning, unchanging, variables_of
 from ptxspec.terms.effects import Await, Load, Pause, Store
 from ptxspec.terms.types import Type
 
 #: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
 GAP = 192
+#: how far before the end of a special register's row, in the gap, its steps are noted, and whether they hold in every warp
+STEPS_NOTED, STEPS_HOLD = 128, 64
 #: how many accesses of a kernel become a part of its code, at most
 MOST_INLINED = 96
 #: what the name of a register's home begins with; its number follows
@@ -59,9 +61,12 @@ class Layout:
         self.special_bytes = len(self.special_offsets) * row
         #: whether nothing asks where a thread stands along a second dimension of its CTA
         self.has_one_dimension = not any(n.startswith("%tid") and n.endswith((".y", ".z")) for n in self.special_types)
-        accesses = [op for op in kernel.code if isinstance(op.plan.meaning.effect, Load | Store)]
+        #: where the steps are noted (vectors.py) of a special register that says where a thread stands in its CTA; behind its row
+        self.steps_noted = {n: at + row - STEPS_NOTED for n, at in self.special_offsets.items() if self._has_steps(n)}
+        #: how many loads and stores there are
+        self.accesses = sum(isinstance(op.plan.meaning.effect, Load | Store) for op in kernel.code)
         #: whether what each access takes may be written in its place
-        self.has_few_accesses = len(accesses) <= MOST_INLINED
+        self.has_few_accesses = self.accesses <= MOST_INLINED
         #: whether one of them says which launch it is
         self.tells_of_launch = any(LAUNCH in variables_of(meaning(n, program.clustered)) for n in self.special_offsets)
         #: whether threads wait for others: the driver has to know then which have ended
@@ -73,6 +78,12 @@ class Layout:
         self.tile_bytes = 8
         #: for each block the registers that it writes
         self.writes = [self._written(block) for block in program.flow.blocks]
+
+    def _has_steps(self, name: str) -> bool:
+        """Whether warps ask how a special register goes on from lane to lane, which is the same in all CTAs."""
+        reads = variables_of(meaning(name, self.program.clustered))
+        is_number = self.special_types[name].kind != "pred"
+        return self.program.flow.by_warps and is_number and INDEX in reads and PLACE not in reads
 
     def _written(self, block: Block) -> set[str]:
         code = self.program.kernel.code

@@ -65,15 +65,15 @@ def pattern_of(e: VectorEmitter, steps: str, size: int) -> str:
     return e.select(e.compare("eq", rows, str(int(Pattern.ANYWHERE)), 32), others, rows, 32)
 
 
-def is_row(e: VectorEmitter, steps: str, size: int) -> str:
-    """Whether the bytes of all lanes lie side by side, so many of each."""
+def is_row(e: VectorEmitter, steps: str, size: int, bits: int = LANE_BITS) -> str:
+    """Whether the bytes of all lanes lie side by side, so many of each; of lanes that differ in so many low bits."""
     side_by_side = f"<{', '.join(f'i64 {size << bit if bit < LANE_BITS else 0}' for bit in range(STEPS))}>"
-    return e.compare("eq", _bits(e, f"icmp eq {of_steps(64)} {steps}, {side_by_side}"), str(EVERY), LANE_BITS)
+    return _are_all(e, f"icmp eq {of_steps(64)} {steps}, {side_by_side}", bits)
 
 
-def is_alike(e: VectorEmitter, steps: str) -> str:
-    """Whether the bytes of all lanes are the same."""
-    return e.compare("eq", _bits(e, f"icmp eq {of_steps(64)} {steps}, {NO_STEPS}"), str(EVERY), LANE_BITS)
+def is_alike(e: VectorEmitter, steps: str, bits: int = LANE_BITS) -> str:
+    """Whether the bytes of all lanes are the same; of lanes that differ in so many low bits."""
+    return _are_all(e, f"icmp eq {of_steps(64)} {steps}, {NO_STEPS}", bits)
 
 
 def are_multiples(e: VectorEmitter, steps: str, size: int) -> str:
@@ -100,6 +100,12 @@ def behind(e: VectorEmitter, steps: str, lane: int) -> str:
         if lane >> bit & 1:
             offset = e.binary("add", offset, e.emit(f"extractelement {of_steps(64)} {steps}, i64 {bit}"), 64)
     return offset
+
+
+def _are_all(e: VectorEmitter, comparison: str, bits: int) -> str:
+    """Whether a comparison of steps holds for so many low bits of a lane's number."""
+    low = e.truncate(_bits(e, comparison), LANE_BITS, bits) if bits < LANE_BITS else _bits(e, comparison)
+    return e.compare("eq", low, "-1", bits)
 
 
 def _bits(e: VectorEmitter, comparison: str) -> str:

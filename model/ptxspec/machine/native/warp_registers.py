@@ -14,7 +14,7 @@ from ptxspec.machine.flow import operand_registers, registers_written
 from ptxspec.machine.flow import sources as flow_sources
 from ptxspec.machine.native.context import bits_of, llvm_type
 from ptxspec.machine.native.lane_functions import stored_type
-from ptxspec.machine.native.layout import HOME
+from ptxspec.machine.native.layout import HOME, STEPS_HOLD, STEPS_NOTED, Layout
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import FunctionText
 from ptxspec.machine.special import INDEX, SpecialValues, meaning, variables_of
@@ -22,7 +22,7 @@ from ptxspec.terms.effects import Load, Store
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
-from ptxspec.terms.vectors import STEPS, VectorEmitter, VectorShape
+from ptxspec.terms.vectors import STEPS, VectorEmitter, VectorShape, of_steps, written_steps
 
 #: what the name of a register's memory begins with, where lanes have parted
 FAR = "%far"
@@ -123,13 +123,27 @@ class WarpRows:
         unit = bits_of(type) // 8
         if INDEX in variables_of(meaning(name, layout.program.clustered)):
             value = self._loaded(self._at("special", offset, unit), type)
-            steps = steps_of(name, layout.program.clustered) if layout.has_one_dimension else None
-            self.emitter.shapes[value] = lambda: self.emitter.described(value, type.width, steps)
+            if name in layout.steps_noted:
+                self.emitter.shapes[value] = lambda: self._noted(name)
             return value
         base, length = f"%special_{offset}", str(unit * layout.capacity)
         cell = self.text.at("special", "%base", unit, base=base, length=length)
         value = self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}, !invariant.load !9")
         return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+
+    def _noted(self, name: str) -> VectorShape:
+        """The shape of a special register. Where a launch begins, it is noted for all warps (beginning.py)."""
+        layout, e = self.text.layout, self.emitter
+        bits, noted = bits_of(layout.special_types[name]), layout.steps_noted[name]
+        row, length = f"%special_{layout.special_offsets[name]}", str(bits // 8 * (layout.capacity + LANES))
+        cell = self.text.at("special", "%base", bits // 8, base=row, length=length)
+        base, hold = e.emit(f"load i{bits}, ptr {cell}, !invariant.load !9"), noted + STEPS_NOTED - STEPS_HOLD
+        holds = e.compare("ne", e.emit(f"load i64, ptr %special_{hold}, !invariant.load !9"), "0", 64)
+        known = steps_of(name, layout)
+        if known is not None:
+            return VectorShape(base, written_steps(known, bits), holds)
+        steps = e.emit(f"load {of_steps(bits)}, ptr %special_{noted}, align 8, !invariant.load !9")
+        return VectorShape(base, steps, holds)
 
 
 class WarpHomes:
@@ -204,9 +218,14 @@ class WarpHomes:
         return now
 
 
+def steps_of(name: str, layout: Layout) -> tuple[int, ...] | None:
+    """The steps of a special register (vectors.py), if they are taken for granted where none asks for a second dimension."""
+    return _steps_in_line(name, layout.program.clustered) if layout.has_one_dimension else None
+
+
 @cache
-def steps_of(name: str, clustered: bool) -> tuple[int, ...]:
-    """The steps of a special register (vectors.py) in CTAs of one dimension."""
+def _steps_in_line(name: str, clustered: bool) -> tuple[int, ...]:
+    """The steps of a special register in CTAs of one dimension."""
     values = SpecialValues([name], clustered, Extents((1, 1, 1), (contracts.limits.MOST_THREADS, 1, 1)))
     return tuple(values.read(name, 1 << bit, 0) - values.read(name, 0, 0) for bit in range(LANES.bit_length() - 1))
 
