@@ -203,6 +203,12 @@ class AccessFunctions:
         words = LaneWords(e, lines, effect)
         places = [_place(e, "%steps", lane, pointer) for lane in range(0, LANES, ROW)]
         if isinstance(effect, Store):
+            whole = e.logic("and", everyone, is_row(e, "%steps", size))
+            lines.append(f"  br i1 {whole}, label %row, label %rows\nrow:")
+            known = e.known()
+            words.store_row(_stored(e, effect), pointer)
+            lines.append("  ret i1 true\nrows:")
+            e.go_back(known)
             self._store_eights(words, effect, places, everyone)
         else:
             lines.append(f"  br i1 {same}, label %same, label %rows\nrows:")
