@@ -134,6 +134,7 @@ def worth(counts: Counter[str]) -> None:
     assert counts["allowed"] > total / 10 and counts["forbidden"] > total / 10, counts
 
 
+@pytest.mark.slow
 def test_random_programs() -> None:
     worth(Counter(map(compare, range(60))))
 

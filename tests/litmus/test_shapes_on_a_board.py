@@ -122,6 +122,7 @@ def test_locations_do_not_overlap(placement: Placement) -> None:
 
 
 @pytest.mark.parametrize("name", by_shape())
+@pytest.mark.slow
 def test_our_machine_shows_nothing_forbidden(name: str) -> None:
     case = by_shape()[name][0]
     counts = seen(case.text, (PLACEMENTS[0], PLACEMENTS[4]))

@@ -404,6 +404,7 @@ def under_checks(*files: str, **more: str) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
+@pytest.mark.slow
 def test_engines_with_every_access_checked() -> None:
     under_checks(
         "test_calls.py",

@@ -147,6 +147,7 @@ def test_the_table_is_that_of_the_pages() -> None:
 
 
 @pytest.mark.parametrize("name", tables())
+@pytest.mark.slow
 def test_cells_are_computed_again(name: str) -> None:
     known = precomputed.rewrites()
     assert known is not None
@@ -189,6 +190,7 @@ def worth(counts: Counter[str]) -> None:
     assert counts["proved"] > total / 5 and counts["refuted"] > total / 5 and counts["unsupported"] < total / 5, counts
 
 
+@pytest.mark.slow
 def test_random_pairs() -> None:
     assert {"proved", "refuted"} <= {*map(judged, range(10))}
 
