@@ -210,6 +210,8 @@ class ThreadWalk(KernelExecution):
         if op.plan.meaning.more:
             raise Unsupported(f"{op.plan.form.mnemonic} has several effects, which no litmus test may have")
         is_access = isinstance(effect, effects.Load | effects.Store | effects.Update)
+        if is_access and effect.proxy is Proxy.TENSORMAP:  # type: ignore[union-attr]
+            raise Unsupported(f"{self.text(op)}: a litmus test has no tensor maps")
         for place, case in self._places(op, effect, path) if is_access else ((None, path),):  # type: ignore[arg-type]
             case = replace(case, registers=dict(case.registers), index=path.index + 1, position=path.position + 1)
             self._path, self._place = replace(case, position=path.position), place
