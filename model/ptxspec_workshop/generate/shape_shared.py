@@ -16,9 +16,10 @@ from ptxspec_workshop.generate.shape_requirements import ShapeRequirements
 MOST_GROUPS = 24
 #: bytes of a place for a variable
 _ROOM = 16
-#: accesses to memory, one after the other, that take longer than any copy of a test
-_PATIENCE = 64
-_ASYNCHRONOUS = re.compile(r"\.async\b|\.async\.")
+#: accesses to memory for each round, one after the other, that take longer than all copies of a CTA
+_PATIENCE = 128
+#: an operation that goes on beside its thread
+ASYNCHRONOUS = re.compile(r"(?<!proxy)\.async\b")
 
 
 def shared_layout(kernel: ShapeRequirements, together: bool) -> tuple[int, int]:
@@ -69,10 +70,11 @@ def shared_ended(kernel: ShapeRequirements) -> Iterator[str]:
     """No CTA ends while an operation that goes on beside a thread, or another CTA, may access its shared memory."""
     if not kernel.shared:
         return
-    if any(_ASYNCHRONOUS.search(line) for body in kernel.bodies for line, _ in body.lines):
+    if any(ASYNCHRONOUS.search(line) for body in kernel.bodies for line, _ in body.lines):
         yield "cp.async.wait_all; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; mov.u32 %z, 0; mov.u32 %y, 0;"
+        yield f"mul.lo.u32 %x, %rounds, {_PATIENCE};"
         yield "DRAIN:\nand.b32 %y, %y, %span; cvt.u64.u32 %at, %y; add.u64 %at, %scratch, %at;"
         yield "ld.volatile.global.u32 %y, [%at]; add.u32 %sum, %sum, %y; add.u32 %z, %z, 1;"
-        yield f"setp.lt.u32 %p, %z, {_PATIENCE}; @%p bra DRAIN;"
+        yield "setp.lt.u32 %p, %z, %x; @%p bra DRAIN;"
     if kernel.ctas > 1:
         yield _MEET
