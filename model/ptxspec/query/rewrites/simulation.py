@@ -262,9 +262,11 @@ class Simulation:
         self._may: dict[Relation, Pairs] = {}
         self._lost: dict[Relation, Pairs] = {}
         page = contracts.axioms
-        further = (page.keeps_observations, page.keeps_base_causality, page.keeps_patterns)
-        says = [*claims(model).values(), *(claim(model) for claim in further)]
-        self._never_reflexive = [c.relation for c in says if c.says in ("irreflexive", "acyclic")]
+        self._never_reflexive = [c.relation for c in claims(model).values() if c.says in ("irreflexive", "acyclic")]
+        self._never_reflexive += [page.keeps_observations(model).relation, page.keeps_patterns(model).relation]
+        these, precedes = page.keeps_base_causality(model).relation.parts
+        if all(row >> i & 1 for i, row in enumerate(self.old.pairs(these).inner)):
+            self._never_reflexive.append(precedes)
         #: writes for which one stands that follows them: nothing reads from them
         self.unread = {p for p, q in enumerate(stands) if before[p].does_write and q in stands[p + 1 :]}
 
