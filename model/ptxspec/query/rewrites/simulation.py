@@ -261,7 +261,7 @@ class Simulation:
         self._strong = contracts.scopes.morally_strong(model)
         self._may: dict[Relation, Pairs] = {}
         self._lost: dict[Relation, Pairs] = {}
-        page = contracts.axioms
+        page = contracts.rewrites
         self._never_reflexive = [c.relation for c in claims(model).values() if c.says in ("irreflexive", "acyclic")]
         self._never_reflexive += [page.keeps_observations(model).relation, page.keeps_patterns(model).relation]
         these, precedes = page.keeps_base_causality(model).relation.parts
