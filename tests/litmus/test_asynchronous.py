@@ -180,7 +180,8 @@ def text_with_reductions(seed: int) -> str:
 def compare(seed: int, written: Callable[[int], str] = random_text) -> str:
     text = written(seed)
     try:
-        enumerated, solved = (ptxspec.litmus(text, by=by) for by in ("enumeration", "solver"))  # type: ignore[arg-type]
+        ways = ("enumeration", "solver")  # neither may run out of time on a busy machine
+        enumerated, solved = (ptxspec.litmus(text, by=by, timeout=600) for by in ways)  # type: ignore[arg-type]
     except Unsupported as refusal:
         assert str(refusal).endswith("orders"), f"{seed}\n{text}"
         return "too many orders"
