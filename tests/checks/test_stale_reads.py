@@ -145,6 +145,7 @@ def compared(programs: range) -> tuple[int, int]:
     return allowed, left
 
 
+@pytest.mark.slow
 def test_what_launches_leave_is_allowed() -> None:
     allowed, left = compared(range(FEW))
     assert left > allowed * 0.7

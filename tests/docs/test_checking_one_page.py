@@ -103,6 +103,7 @@ def test_a_definition_that_does_not_fit_its_syntax(checkout: Path) -> None:
     assert f"  {MAD24}:{line_of(text, 'mad24.mode.sat')}: mad24 drops the modifier .sat: no parameter" in output
 
 
+@pytest.mark.slow
 def test_a_definition_that_raises(checkout: Path) -> None:
     with changed(checkout / MAD24, ("    total = part", "    total = partial")) as text:
         status, found, output = checked(checkout, MAD24)

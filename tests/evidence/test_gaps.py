@@ -228,6 +228,7 @@ def test_a_better_sentence_leaves_the_ledger_as_it_is(monkeypatch: pytest.Monkey
     assert len({digest(one) for one in (text, *changed)}) == 5  # a line more: what is said of lines is no longer true
 
 
+@pytest.mark.slow
 def test_the_digest_covers_every_file_that_a_row_is_computed_by() -> None:
     """A form of each way to be asked: nothing of this package that they load is left out."""
     code = (

@@ -115,6 +115,7 @@ def test_aimed_products_are_recorded_alone(asked: Any, tmp_path: Path) -> None:
     assert AIMED_MATRICES.compare([case], kept) == (len(kept.values[case.name]), [])
 
 
+@pytest.mark.slow
 def test_products_of_warpgroups_are_recorded_alone_and_judged_later(
     asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

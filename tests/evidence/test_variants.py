@@ -49,6 +49,7 @@ def test_every_selector_occurs_and_every_variant_is_written_in_its_own_way(opcod
             assert signs == {"": {False}, "-": {True}, "{-}": {True, False}}[operand.sign]
 
 
+@pytest.mark.slow
 def test_forms_with_hints_have_one_variant_more() -> None:
     """Every combination of hints occurs among them, and the operand that a hint brings along is there with it alone."""
     met: dict[tuple[str, ...], set[tuple[str, ...]]] = {}

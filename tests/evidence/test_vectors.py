@@ -51,6 +51,7 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
         assert "-O0" in entry and all(name in entry for name in names)
 
 
+@pytest.mark.slow
 def test_what_the_readme_shows_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python in the README of the answers, from top to bottom, in its folder."""
     folder = DOCUMENTS / "tests" / "vectors"

@@ -35,6 +35,7 @@ def sweep(command: str, seeds: range, folder: Path) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", EVERY)
+@pytest.mark.slow
 def test_no_command_line_ends_in_a_traceback(command: str, tmp_path: Path) -> None:
     sweep(command, range(SHORT), tmp_path)
 

@@ -172,6 +172,7 @@ def test_what_is_found() -> None:
 
 
 @pytest.mark.parametrize(("word", "kind"), [("raise", "raised"), ("signal", "the process ended")])
+@pytest.mark.slow
 def test_cases_become_small(word: str, kind: str) -> None:
     text = (
         "".join(f"line {i} of\nwords\n" for i in range(20))

@@ -44,6 +44,7 @@ def test_a_program_reads_nothing_uninitialized(name: str) -> None:
 
 @pytest.mark.one_in(12)
 @pytest.mark.parametrize(("name", "what"), ALL)
+@pytest.mark.slow
 def test_a_mistake_is_told_or_seen(name: str, what: str) -> None:
     comes, way = outcomes()[name][what]
     assert outcome(name, what, **WAYS[way]) == comes

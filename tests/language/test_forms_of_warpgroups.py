@@ -234,6 +234,7 @@ def test_the_pages_have_the_forms_of_the_table() -> None:
 
 
 @pytest.mark.usefixtures("assembler")
+@pytest.mark.slow
 def test_ptxas_agrees_on_some(tmp_path: Path) -> None:
     source = random.Random("sample")
     some = source.sample(list(every_form()), 60) + mutants(240)

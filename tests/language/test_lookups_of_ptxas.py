@@ -78,6 +78,7 @@ def theirs(by: str) -> set[str]:
     return accepted
 
 
+@pytest.mark.slow
 def test_every_combination(assembler: str, newest_assembler: str) -> None:
     accepted = theirs(assembler)
     assert accepted == theirs(newest_assembler) and len(accepted) > 150

@@ -64,6 +64,7 @@ def refused_here(text: str) -> set[int]:
         ("9.5", "sm_100a"), ("9.5", "sm_107f"), ("9.5", "sm_107a"), ("9.1", "sm_121a"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_every_combination(version: str, target: str, newest_assembler: str) -> None:
     tried = lines() if target == "sm_107a" else lines()[::3]
     head = module(target, "@", version).split("@")[0].count("\n") + 1

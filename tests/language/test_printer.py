@@ -72,6 +72,7 @@ def test_a_text_with_everything() -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_mutants(seed: int) -> None:
     """Of those that can be read."""
     rng, read = random.Random(seed), 0

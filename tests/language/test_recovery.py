@@ -122,6 +122,7 @@ def test_pieces_of_modules(data: st.DataObject) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300), st.sampled_from(["", HEADER, HEADER + ".entry k() { mov.u32 x, "]))
+@pytest.mark.slow
 def test_any_text(text: str, before: str) -> None:
     check(before + text)
 
@@ -145,6 +146,7 @@ def test_any_text(text: str, before: str) -> None:
         "` ",
     ],
 )
+@pytest.mark.slow
 def test_memory_and_time(unit: str) -> None:
     """Of 20,000 errors: no more than for so much text without."""
     text = HEADER + ".entry k() {\n" + unit * 20_000

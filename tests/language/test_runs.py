@@ -111,6 +111,7 @@ def test_what_nvcc_prints(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
+@pytest.mark.slow
 def test_what_went_wrong(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Accidents that happen to modules, most of which make errors of syntax or of other rules."""
     source = random.Random(part)
@@ -123,6 +124,7 @@ def test_what_went_wrong(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
+@pytest.mark.slow
 def test_strange_words(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A word more, fewer or another, anywhere in a text that has all there is."""
     source = random.Random(part)

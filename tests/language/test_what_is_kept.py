@@ -202,6 +202,7 @@ AS_NOBODY = NOBODY if os.name == "posix" and os.geteuid() == 0 and shutil.which(
 
 
 @pytest.mark.parametrize("environment", [{}, {"XDG_CACHE_HOME": ".cache"}, {"HOME": "."}])
+@pytest.mark.slow
 def test_without_a_home_folder_nothing_is_kept_and_that_is_said_once(
     checkout: Path, environment: dict[str, str]
 ) -> None:
@@ -267,6 +268,7 @@ def told(checkout: Path, code: str, check: bool = True, **more: str) -> subproce
     return subprocess.run(words, check=check, capture_output=True, text=True, env=environment, cwd=checkout)
 
 
+@pytest.mark.slow
 def test_an_edited_page_is_noticed(checkout: Path) -> None:
     """Even one whose size and time are what they were. A page that is wrong is told of, again and again."""
     code = "import ptxspec; print([f.mnemonic for f in ptxspec.forms('bfx')])"
@@ -290,6 +292,7 @@ def test_an_edited_page_is_noticed(checkout: Path) -> None:
     assert told(checkout, code.replace("bfx", "bfe")).stdout == "['bfe.u32', 'bfe.u64', 'bfe.s32', 'bfe.s64']\n"
 
 
+@pytest.mark.slow
 def test_an_edited_grammar_is_noticed(checkout: Path) -> None:
     code = "import ptxspec; ptxspec.load('.version 9.0 .target sm_90 .address_size 64 .edition 3')"
     assert "PtxError" in told(checkout, code, check=False).stderr
@@ -301,6 +304,7 @@ def test_an_edited_grammar_is_noticed(checkout: Path) -> None:
     assert found.returncode == 0, found.stderr
 
 
+@pytest.mark.slow
 def test_an_edited_reader_of_pages_is_noticed(checkout: Path) -> None:
     told(checkout, LOAD)
     before = {p.name: p.read_bytes() for p in (checkout / "build").iterdir()}
@@ -312,6 +316,7 @@ def test_an_edited_reader_of_pages_is_noticed(checkout: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or not os.access("/proc/self", os.R_OK), reason="permissions as POSIX has them")
+@pytest.mark.slow
 def test_pages_that_cannot_be_cached_beside_themselves_are_cached_among_the_users_files(
     checkout: Path, private_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def test_instructions_of_128_bits() -> None:
     assert theirs(lines, before) == ours(lines, before) == set(range(len(good), len(lines)))
 
 
+@pytest.mark.slow
 def test_vectors_in_atom_and_red() -> None:
     lines = []
     for opcode, d in (("atom", "{D}, "), ("red", "")):
@@ -161,6 +162,7 @@ def hinted(opcode: str, source: random.Random) -> str:
 
 
 @pytest.mark.parametrize("opcode", sorted(STEMS))
+@pytest.mark.slow
 def test_hints_are_taken_where_ptxas_takes_them(opcode: str) -> None:
     source = random.Random(f"hints {opcode}")
     lines = [hinted(opcode, source) for _ in range(150)]

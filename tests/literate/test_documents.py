@@ -245,6 +245,7 @@ def test_an_uncovered_branch_is_reported_at_the_documents_line(tmp_path: Path) -
     assert row.split()[-1] == str(line_of(text, "return -1"))
 
 
+@pytest.mark.slow
 def test_every_page_is_cached_once_it_was_loaded(tmp_path: Path) -> None:
     """A second process loads all documents without compiling one, and without the parser of Markdown."""
     code = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -29,7 +30,14 @@ REFUSED = {
     "a copy over an object": (["cp.async.ca.shared.global [bar], [x], 8"], "accesses the bytes of an object"),
     "a step on no object": (["mbarrier.arrive.shared.b64 _, [y]"], "y is no object"),
     "a copy that completes on no object": ([COPY.replace("[bar]", "[z]")], "accesses no variable|z is no object"),
-    "a reduction": (["cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [x], [y], 16"], "not followed"),
+    "a box of a tensor": (
+        ["cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [y], [w, {0}], [bar]"],
+        r"cp\.async\.bulk\.tensor.*no tensor maps",
+    ),
+    "a reduction in the thread's own CTA": (
+        ["red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [z], 1, [bar]"],
+        "not that of its thread",
+    ),
     "an odd size": ([TO_GLOBAL.format(24)], "a multiple of 16"),
     "a size beyond the variable": ([TO_GLOBAL.format(32)], "accesses no variable"),
     "a size that is read": (["ld.weak.global.u32 r1, [w]", TO_GLOBAL.format("r1")], "depends on what is read"),
@@ -78,6 +86,35 @@ def test_a_copy_fills_with_zeros(bytes: int) -> None:
     assert ptxspec.litmus(text).status == ("allowed" if bytes == 16 else "forbidden")
 
 
+@pytest.mark.parametrize(
+    ("op", "type", "was", "value", "left"),
+    [
+        ("add", "u32", 0xFFFFFFFF, 2, 1),
+        ("min", "s32", 0xFFFFFFFF, 2, 0xFFFFFFFF),
+        ("max", "u64", 5, 1 << 40, 1 << 40),
+        ("and", "b32", 0xF0, 0x3C, 0x30),
+        ("inc", "u32", 7, 7, 0),
+        ("add.noftz", "f16", 0x3C00, 0x4000, 0x4200),
+    ],
+)
+def test_elements_are_changed_as_in_a_launch(op: str, type: str, was: int, value: int, left: int) -> None:
+    """The second element of sixteen bytes, all others of which stay zero where both are."""
+    bits = int(type[1:])
+    rows = f"""cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}.{type} [x], [y], 16 ;
+    cp.async.bulk.commit_group ;
+    cp.async.bulk.wait_group 0 ;
+    ld.global.b{bits} v, [x + {bits // 8}] ;
+    mov.b{bits} w, {left} ;
+    setp.eq.b{bits} p, v, w ;
+    selp.u32 r0, 1, 2, p"""
+    memory = f".b128 x = {was << bits}; .shared .b128 y = {value << bits};"
+    for by in ("enumeration", "solver"):
+        text = with_rows(rows, memory=memory)
+        assert ptxspec.litmus(text, by=by).status == "allowed"  # type: ignore[arg-type]
+        other = text.replace("r0 == 1", "r0 == 2")
+        assert ptxspec.litmus(other, by=by).status == "forbidden"  # type: ignore[arg-type]
+
+
 # random programs ----------------------------------------------------------------------------------------------------------
 
 
@@ -116,10 +153,35 @@ def _instruction(source: random.Random, k: int) -> str:
     )
 
 
-def compare(seed: int) -> str:
-    text = random_text(seed)
+def text_with_reductions(seed: int) -> str:
+    """Two threads whose CTAs have no memory add to that of a third one in their cluster."""
+    source = random.Random(f"reductions {seed}")
+    owner = [
+        f"mbarrier.arrive.expect_tx.shared.b64 _, [bar], {source.choice([4, 8])}",
+        *source.sample([f"red.relaxed.{source.choice(['cta', 'cluster'])}.shared.add.u32 [y], 1", "st.weak y, 2"], 1),
+        f"mbarrier.test_wait.parity{source.choice(['', '.acquire.cluster'])}.shared.b64 p, [bar], 0",
+        f"{source.choice(['', '@p '])}ld.weak r0, {source.choice(['y', 'y', 'x'])}",
+    ]
+    ending = "shared::cluster.mbarrier::complete_tx::bytes"
+    kinds = [
+        f"red.async.relaxed.cluster.{ending}.add.u32 [a], 1, [b]", f"st.async.{ending}.u32 [a], 2, [b]",
+        "red.relaxed.cluster.shared::cluster.add.u32 [a], 1", "st.weak x, 1", "fence.acq_rel.cluster",
+    ]  # fmt: skip
+    others = [source.sample(kinds, source.randrange(1, 3)) for _ in range(2)]
+    remote = ["mapa.shared::cluster.u32 a, y, 0", "mapa.shared::cluster.u32 b, bar, 0"]
+    columns = [owner, *([*remote, *rows] for rows in others)]
+    rows = [" | ".join(c[i] if i < len(c) else "" for c in columns) for i in range(4)]
+    heads = " | ".join(f"P{k}@cta {k},cluster 0,gpu 0" for k in range(3))
+    memory = "x = 0; .shared .b32 y; .shared mbarrier bar = 1;"
+    asked = f"exists (P0:r0 == {source.choice([0, 1, 2, 3])})"
+    return "\n".join(["PTX t", f"{{ {memory} }}", f"{heads} ;", *(f"{row} ;" for row in rows), asked])
+
+
+def compare(seed: int, written: Callable[[int], str] = random_text) -> str:
+    text = written(seed)
     try:
-        enumerated, solved = (ptxspec.litmus(text, by=by) for by in ("enumeration", "solver"))  # type: ignore[arg-type]
+        ways = ("enumeration", "solver")  # neither may run out of time on a busy machine
+        enumerated, solved = (ptxspec.litmus(text, by=by, timeout=600) for by in ways)  # type: ignore[arg-type]
     except Unsupported as refusal:
         assert str(refusal).endswith("orders"), f"{seed}\n{text}"
         return "too many orders"
@@ -134,8 +196,18 @@ def worth(counts: Counter[str]) -> None:
     assert counts["allowed"] > total / 10 and counts["forbidden"] > total / 10, counts
 
 
+@pytest.mark.slow
 def test_random_programs() -> None:
     worth(Counter(map(compare, range(60))))
+
+
+def test_random_programs_with_reductions() -> None:
+    worth(Counter(compare(seed, text_with_reductions) for seed in range(16)))
+
+
+@pytest.mark.slow
+def test_more_random_programs_with_reductions() -> None:
+    worth(Counter(compare(seed, text_with_reductions) for seed in range(100, 180)))
 
 
 @pytest.mark.slow

@@ -75,6 +75,7 @@ def summed(seeds: range) -> None:
     assert looked > 3 * len(seeds) and looked / 5 < kept < looked * 0.95
 
 
+@pytest.mark.slow
 def test_the_rule_is_the_axioms() -> None:
     summed(range(FEW))
 

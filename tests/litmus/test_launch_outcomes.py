@@ -101,6 +101,7 @@ def agree(seed: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_random_programs() -> None:
     assert sum(map(agree, range(40))) > 20
 

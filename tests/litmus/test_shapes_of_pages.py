@@ -225,7 +225,7 @@ def test_the_model_without_a_mistake_is_as_it_was() -> None:
 
 def checks_ask_for_fences() -> bool:
     """Whether checks of launches ask for a proxy fence between accesses by different proxies, or by one other than the generic one
-    in different CTAs; but not behind an asynchronous operation, nor between a generic read and one."""
+    in different CTAs; but not behind an asynchronous operation."""
 
     def access(proxy: Proxy, cta: int, kind: OperationKind = OperationKind.READ) -> Operation:
         return Operation(kind, cta, ThreadPlace(cta, cta, 0), 0, "", Order.WEAK, None, proxy)
@@ -238,12 +238,12 @@ def checks_ask_for_fences() -> bool:
         (texture, access(Proxy.TEXTURE, 0)),
         (later, generic),
         (later, access(Proxy.ASYNC, 0)),
-        (generic, later),
     ]
     fenced = [
         (generic, texture),
         (texture, generic),
         (texture, other),
+        (generic, later),
         (written, later),
         (texture, later),
         (later, texture),

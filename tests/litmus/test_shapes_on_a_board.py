@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import sys
 from collections import Counter
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ptxspec
 from ptxspec.language.check import check
 from ptxspec.machine.module import Module
 from ptxspec.machine.owned import Memory
@@ -23,6 +25,7 @@ from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.shapes import Shape, ShapeCase
 from ptxspec_workshop.generate.shape_kernels import ShapeKernel, module
 from ptxspec_workshop.generate.shape_launches import PLACEMENTS, Placement, launch_of
+from ptxspec_workshop.generate.shape_shared import MOST_GROUPS
 from ptxspec_workshop.record import shape_answers, shape_recorder
 from ptxspec_workshop.record.driver import Gpu, GpuError
 from ptxspec_workshop.record.machine_code import LEVELS
@@ -60,12 +63,13 @@ def recorded(case: ShapeCase, counts: Counter[str]) -> dict[str, Any]:
 
 
 def test_most_tests_are_asked_and_the_others_have_a_reason() -> None:
-    assert len(ASKED) > 440
+    assert len(ASKED) > 600
     refusals = Counter(map(shape_answers.refusal_of, shape_answers.every_case()))
     assert refusals.keys() - {""} <= shape_answers.REFUSALS.keys()
     assert shape_answers.kernel_of(case_of("MP by a proxy").text).refusal == "another proxy"
     assert shape_answers.kernel_of(case_of("barrier", wait="bar.sync 1").text).refusal == "waits for ever"
     assert shape_answers.kernel_of(case_of("MP", place="cta 0,gpu 1").text).refusal == "two GPUs"
+    assert shape_answers.refusal_of(case_of("an arrival for two", count="1")) == "breaks a rule"
 
 
 def test_a_barrier_that_counts_more_threads_than_come_waits_for_ever() -> None:
@@ -80,7 +84,7 @@ def test_a_barrier_that_counts_more_threads_than_come_waits_for_ever() -> None:
     "text",
     [
         "PTX s\n{ .shared .b32 x = 0; }\nP0@cta 0,gpu 0 ;\nst.weak x, 1 ;\nexists (x == 1)\n",
-        "PTX i\n{ x = 7; }\nP0@cta 0,gpu 0 ;\nst.weak x, 1 ;\nexists (x == 1)\n",
+        "PTX r\n{ .shared .b32 y; }\nP0@cta 1,cluster 0,gpu 0 ;\nld.weak r0, y ;\nexists (P0:r0 == 1)\n",
         "PTX w\n{ .b64 x = 0; }\nP0@cta 0,gpu 0 ;\nst.weak.global.b64 [x], 1 ;\nexists (x == 1)\n",
     ],
 )
@@ -91,8 +95,8 @@ def test_what_no_kernel_says_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("name", by_shape())
 def test_the_kernels_are_ptx(name: str) -> None:
-    checked = check(module([shape_answers.kernel_of(case.text) for case in by_shape()[name]]))
-    assert len(checked.kernels) == 2 * len(by_shape()[name])
+    kernels = [shape_answers.kernel_of(case.text) for case in by_shape()[name]]
+    assert len(check(module(kernels)).kernels) == sum(2 + kernel.has_values for kernel in kernels)
 
 
 def test_the_instructions_are_those_of_the_test() -> None:
@@ -115,22 +119,74 @@ def test_locations_do_not_overlap(placement: Placement) -> None:
         stride, apart = launch.settings["stride"], launch.settings["apart"]
         instances = np.arange(launch.instances)[:, None] * stride + np.arange(kernel.locations)[None, :] * apart
         places = np.sort(instances.ravel())
-        assert kernel.locations * launch.instances == 1 or np.diff(places).min() >= 8
-        assert places[-1] + 8 <= launch.extent
+        if kernel.locations:
+            assert kernel.locations * launch.instances == 1 or np.diff(places).min() >= kernel.room
+            assert places[-1] + kernel.room <= launch.extent
+            assert not any(places % kernel.room)
         assert launch.grid % launch.cluster == 0
         assert not (kernel.has_barriers and launch.block != 32 * kernel.warps)
 
 
+#: shapes of which each case accesses what an operation in flight changes, which ends a launch
+IN_FLIGHT = {"reductions of two kinds", "load beside a bulk reduction"}
+
+
 @pytest.mark.parametrize("name", by_shape())
+@pytest.mark.slow
 def test_our_machine_shows_nothing_forbidden(name: str) -> None:
-    case = by_shape()[name][0]
+    case = next((c for c in by_shape()[name] if c.outcome == "forbidden"), by_shape()[name][0])
+    if name in IN_FLIGHT:
+        with pytest.raises(ptxspec.LaunchError, match="in flight"):
+            seen(case.text, (PLACEMENTS[0], PLACEMENTS[4]))
+        return
     counts = seen(case.text, (PLACEMENTS[0], PLACEMENTS[4]))
     assert list(shape_answers.unlawful([case], recorded(case, counts))) == []
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_places_in_shared_memory_do_not_overlap(placement: Placement) -> None:
+    kernel = ShapeKernel(case_of("buffer used again").text)
+    assert kernel.shared == ["y", "full", "empty"]
+    launch = launch_of(kernel, placement, 4, 12)
+    groups = 12 * launch.settings["slots"]
+    assert 0 < groups <= MOST_GROUPS
+    instances = np.arange(32 * groups)[:, None] * launch.shared_stride + np.arange(3)[None, :] * launch.shared_apart
+    places = np.sort(instances.ravel())
+    assert np.diff(places).min() == 16
+    declared = re.search(r"pieces\[(\d+)\]", kernel.kernels())
+    assert declared is not None
+    assert places[-1] + 16 <= int(declared[1]) <= 48 << 10
+
+
+def test_shared_memory_of_an_instance() -> None:
+    """Each variable where the test says so: also one that an instruction has as an operand without brackets."""
+    text = ShapeKernel(case_of("arrival from another CTA").text).kernels()
+    bodies = [part.partition("DELAYED:\n")[2] for part in text.split("THREAD")[1:]]
+    assert [body.splitlines()[:2] for body in bodies[-2:]] == [
+        ["mbarrier.try_wait.parity.acquire.cluster.shared.b64 p, [%s0], 0;", "@p ld.weak.global.b32 r0, [%a1];"],
+        ["mapa.shared::cluster.u32 a, %s0, 0;", "st.weak.global.b32 [%a1], 1;"],
+    ]
+    assert "mbarrier.init.shared.b64 [%y], 1;" in text
+    assert text.count("barrier.cluster.arrive") == 2
+
+
+def test_first_values_of_memory_and_registers() -> None:
+    text = (
+        "PTX f\n{ x = 2; .b128 z = 3; .shared .b32 y = 1; P0:r2 = 9; }\nP0@cta 0,gpu 0 ;\nld.weak r0, x ;\nld.weak r1, y ;\n"
+        "ld.global.u32 r3, [z] ;\nsetp.eq.u32 q, r0, 1 ;\n@!q exit ;\nmov r2, 8 ;\n"
+        "exists (P0:r0 == 1 /\\ P0:r1 == 1 /\\ P0:r2 == 1 /\\ P0:r3 == 1)\n"
+    )
+    assert seen(text, PLACEMENTS).keys() == {"2 1 9 3"}
 
 
 def test_different_outcomes_come_about() -> None:
     case = case_of("SB", place="cta 1,gpu 0", write="st.relaxed.gpu", fence0="fence.sc.gpu", fence1="fence.sc.gpu")
     assert seen(case.text).keys() == {"0 1", "1 0", "1 1"}
+
+
+def test_a_wait_sees_a_phase_or_none() -> None:
+    counts = seen(case_of("arrival from another CTA").text)
+    assert counts.keys() == {"1", "9"}
 
 
 def test_a_value_that_no_counter_is_for_is_told() -> None:
@@ -343,6 +399,50 @@ def test_all_tests_are_recorded(
     assert f"{hangs.name} at -O3: no answer" in printed
     assert f"FORBIDDEN and seen: {wrong.name}" in printed
     assert printed.count("FORBIDDEN") == 1
+
+
+def test_only_missing_tests_are_recorded(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Answers that the file has stay, if they are to what is asked, at both levels; it says of both recordings when they were."""
+    kept, half, *others = (shape_answers.digest_of(case.text) for case in ASKED)
+    facts = {
+        "device": "NVIDIA H100 80GB HBM3",
+        "driver": "13.0",
+        "ptxas": "12.9",
+        "date": "2026-01-01",
+        "failed": {"x": "lost"},
+    }
+    facts["placements"] = [list(placement) for placement in PLACEMENTS]
+    before = {
+        kept: {level: {"7": 1} for level in LEVELS},
+        half: {"-O0": {"7": 1}},
+        "gone": {level: {"7": 1} for level in LEVELS},
+    }
+    shape_answers.write(tmp_path, facts, before)
+    asked: list[str] = []
+
+    def answered(folder: str, digests: list[str], seconds: float) -> Any:
+        asked.extend(digests)
+        assert seconds == pytest.approx(90 / (len(ASKED) - 1))
+        yield from ((digest, level, {"1": 3}, "") for digest in digests for level in LEVELS)
+
+    monkeypatch.setattr(shape_recorder, "answered", answered)
+    monkeypatch.setattr(
+        shape_recorder, "assembled_modules", lambda groups, text: [(g, dict.fromkeys(LEVELS, b"code")) for g in groups]
+    )
+    monkeypatch.setattr(shape_answers, "counted", lambda facts: [])
+    assert shape_recorder.main(str(tmp_path), "180", "--missing") == 0
+    assert asked == [half, *others]
+    after = shape_answers.stored(tmp_path)
+    assert after is not None
+    assert after["tests"] == {kept: before[kept]} | {digest: {level: {"1": 3} for level in LEVELS} for digest in asked}
+    assert after["failed"] == {}
+    assert after["ptxas"].split(", ")[0] == "12.9"
+    assert after["date"].startswith("2026-01-01, 2")
+    shape_answers.write(tmp_path, {**facts, "device": "another"}, before)
+    with pytest.raises(GpuError, match="another device"):
+        shape_recorder.main(str(tmp_path), "180", "--missing")
 
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:

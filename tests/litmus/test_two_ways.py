@@ -36,6 +36,7 @@ def worth(counts: Counter[str]) -> None:
     assert counts["unknown"] == 0 and counts["allowed"] > total / 5 and counts["forbidden"] > total / 5, counts
 
 
+@pytest.mark.slow
 def test_random_programs() -> None:
     worth(Counter(map(compare, range(60))))
 

@@ -269,6 +269,7 @@ def test_a_forgotten_wait_is_reported_whenever_pieces_land(engine: Any, copies: 
         ptxspec.load(FORGOTTEN).launch("k", block=4, args=[blank(), numbers()], engine=engine, copies=copies)
 
 
+@pytest.mark.slow
 def test_a_wait_for_one_group_too_few() -> None:
     two = COPY + "\ncp.async.commit_group;\n" + COPY.replace("[%r4]", "[%r4+512]") + "\ncp.async.commit_group;\n"
     right = copying(f"{two} cp.async.wait_group 1; {TAKE}")
@@ -303,6 +304,7 @@ def test_nobody_touches_what_a_copy_fills(then: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_matrices_are_taken_from_copies_that_are_there() -> None:
     """As kernels of today do: a warp copies rows and takes small matrices of them."""
     then = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r4];"
@@ -333,6 +335,7 @@ def test_what_lies_beside_may_be_touched() -> None:
 @pytest.mark.parametrize(
     "then", ["st.global.u32 [%rd3+12], 1;", "red.global.add.u32 [%rd3], 1;", "st.v2.u32 [%rd3+8], {%r1, %r1};"]
 )
+@pytest.mark.slow
 def test_nobody_writes_what_a_copy_reads(then: str) -> None:
     raced(copying(f"{COPY}\n{then}\ncp.async.wait_all;"), "source of a copy", "cp.async.ca", then)
     both(copying(f"{COPY}\ncp.async.wait_all;\n{then}"), [blank(), numbers()], block=4)
@@ -728,6 +731,7 @@ def test_nothing_is_kept_from_launch_to_launch() -> None:
             assert out.tolist() == [1] * 4
 
 
+@pytest.mark.slow
 def test_a_large_kernel_copies() -> None:
     """One that is compiled in pieces, with accesses set apart."""
     more = "\n".join(
@@ -830,6 +834,7 @@ ld.param.u64 %rd2, [source]; setp.eq.u32 %p0, %r1, 0; setp.eq.u32 %p1, %r1, 1;
 
 
 @pytest.mark.parametrize("seed", range(9))
+@pytest.mark.slow
 def test_random_programs(seed: int) -> None:
     rng = random.Random(f"copies:{seed}")
     source, outcome = random_program(rng, 40)

@@ -168,6 +168,7 @@ def test_seeds_differ_where_upper_halves_count(engine: str) -> None:
 # kernels for a GPU -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernels_answer_alike_whatever_the_address_is_formed_from() -> None:
     """Under both engines; the answers of an access are those of another only if it reads or writes the same bytes."""
     own = kernels()
@@ -181,6 +182,7 @@ def test_kernels_answer_alike_whatever_the_address_is_formed_from() -> None:
     assert len(set.union(*by_access.values())) == len(by_access) - 3  # and st.shared is as st.local
 
 
+@pytest.mark.slow
 def test_a_gpu_answers_alike() -> None:
     recorded, own = read(), kernels()
     assert recorded is not None and recorded["device"].startswith("NVIDIA H100")

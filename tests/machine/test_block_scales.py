@@ -260,6 +260,7 @@ def test_a_product_is_that_of_whole_matrices(mnemonic: str) -> None:
 
 
 @pytest.mark.parametrize("mnemonic", [PLAIN[0], PLAIN[3], PLAIN[6], SPARSE[2]])
+@pytest.mark.slow
 def test_compiled_code_agrees(mnemonic: str) -> None:
     case = Case(mnemonic)
     assert agrees(case, drawn(case, 1), "native")
@@ -367,6 +368,7 @@ def expected(case: Case, a: list[int], b: list[int], c: int, scales: tuple[list[
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("mnemonic", [PLAIN[2], PLAIN[3], PLAIN[6], SPARSE[3]])
+@pytest.mark.slow
 def test_the_bound_holds_for_the_nearest_number_and_excludes_others(mnemonic: str) -> None:
     """Patterns of all kinds: what the profile chooses and the nearest number are allowed, and one that is far off is not."""
     case, hopper = Case(mnemonic), Profile("hopper")

@@ -190,6 +190,7 @@ def test_coordinates_as_older_programs_read_them(read: str) -> None:
     assert both(source, [np.zeros(3, np.uint32)], block=3)[0].tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_only_the_low_half_is_read_as_sixteen_bits() -> None:
     source = kernel("mov.u16 %h1, %nctaid.x; cvt.u32.u16 %r4, %h1; st.global.u32 [%rd0], %r4;")
     assert both(source, [np.zeros(1, np.uint32)], grid=65539)[0].tolist() == [3]

@@ -273,7 +273,7 @@ TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTER
     OF_OPERATIONS, COPIES
 )
 #: where threads wait for objects, and what there is of an operation that does more than copy
-TOUCHES |= dict.fromkeys(("awaiting", "beyond", "vigils"), OBJECTS)
+TOUCHES |= dict.fromkeys(("awaiting", "beyond", "vain_at", "vigils"), OBJECTS)
 TOUCHES |= dict.fromkeys((name for name in OF_OPERATIONS if name.startswith("operation_")), OBJECTS)
 #: the arrays that no kernel of PTX touches: those of completion mechanisms beside the first (see test_pages_of_ones_own.py), and that
 #: of registers in flight (see test_registers_in_flight.py)
@@ -404,6 +404,7 @@ def under_checks(*files: str, **more: str) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
+@pytest.mark.slow
 def test_engines_with_every_access_checked() -> None:
     under_checks(
         "test_calls.py",

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.parametrize("source", MODULES.values(), ids=MODULES)
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("cluster", "grid"), [(4, 8), (8, 8), (1, 2)])
+@pytest.mark.slow
 def test_a_histogram_with_bins_in_all_ctas(source: str, cluster: int, grid: int) -> None:
     each = 24
     values = np.random.default_rng(cluster).integers(0, each * cluster, 300, np.uint32)

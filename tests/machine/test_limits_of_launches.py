@@ -480,6 +480,7 @@ def test_time_grows_with_the_length(source: Any, small: int, more: int, engine: 
         ("mad.lo.u32 %r5, %r6, %r5, %r7;", 5000, 10),
     ],
 )
+@pytest.mark.slow
 def test_one_long_block_is_compiled_soon(body: str, times: int, most: float, compiles: None) -> None:
     check(processor_seconds(large(body, times), "native"), most * 4000)
 

@@ -252,6 +252,7 @@ def form(mnemonic: str) -> ptxspec.Form:
         "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_the_bound_holds_for_the_chip_and_excludes_others(mnemonic: str) -> None:
     """The chip's choice is allowed for operands of every kind; a result that is far off is not."""
     profile = ptxspec.terms.profiles.Profile("hopper")
@@ -347,6 +348,7 @@ def test_both_engines_agree_on_every_form() -> None:
         "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32",
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_turns_of_warps_give_what_turns_of_threads_give(mnemonic: str) -> None:
     """Where a warp's lanes come together, its products are computed in vectors."""
     ((name, case),) = named(matrix_cases.small([form(mnemonic)])).items()
@@ -386,6 +388,7 @@ def test_aimed_factors_reach_the_limits() -> None:
         assert sum(top < -133 for top in tops) > 10
 
 
+@pytest.mark.slow
 def test_the_recorded_aimed_products_are_ours() -> None:
     answers = AIMED_MATRICES.read()
     assert answers is not None

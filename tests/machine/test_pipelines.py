@@ -52,6 +52,7 @@ mov.u32 %room, stages; mad.lo.u32 %room, %stage, 512, %room; mad.lo.u32 %room, %
 FILLED: mbarrier.try_wait.parity.shared.b64 %over, [%full], %phase; @!%over bra FILLED;
 mul.lo.u32 %sum, %sum, 3;
 ld.shared.u32 %v, [%room]; add.u32 %sum, %sum, %v; ld.shared.u32 %v, [%room + 12]; add.u32 %sum, %sum, %v;
+fence.proxy.async;
 mbarrier.arrive.shared.b64 _, [%empty];
 add.u32 %n, %n, 1; add.u32 %stage, %stage, 1; setp.eq.u32 %q, %stage, 4; @%q mov.u32 %stage, 0;
 @%q xor.b32 %phase, %phase, 1;
@@ -96,6 +97,7 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "the consumers take one tile more": ("setp.lt.u32 %p, %n, 13; @%p bra TAKE;", "setp.lt.u32 %p, %n, 14; @%p bra TAKE;"),
     "the source does not move on": ("add.u64 %in, %in, 512;", ""),
     "sums are copied without a fence": ("fence.proxy.async.shared::cta;", ""),
+    "stages are given back without a fence": ("fence.proxy.async;\n", ""),
     "sums are copied before all are there": ("bar.sync 1, 32;", ""),
 }  # fmt: skip
 

@@ -167,6 +167,7 @@ def test_a_wrong_element_changes_what_is_kept() -> None:
         assert case.differs(kept, case.kept([wrong])).all()
 
 
+@pytest.mark.slow
 def test_what_an_h200_gave() -> None:
     answers = WARPGROUPS.read()
     if answers is None:

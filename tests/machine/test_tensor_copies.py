@@ -154,6 +154,7 @@ def test_random_boxes_are_loaded(mode: str, engine: str) -> None:
 
 @pytest.mark.parametrize("mode", ["tile", "im2col_no_offs"])
 @pytest.mark.parametrize("engine", ["exact", "native"])
+@pytest.mark.slow
 def test_random_boxes_are_stored(mode: str, engine: str) -> None:
     """Where a row of a tensor ends within a chunk, an H100 writes the whole of it: such tensors are left out."""
     data, shared, tried = bytes(1 << 17), random_bytes()[:ROOM], 0

@@ -501,6 +501,7 @@ def test_random_programs(seed: int) -> None:
         assert all(other == results[0] for other in results), program.text
 
 
+@pytest.mark.slow
 def test_random_programs_are_of_both_kinds() -> None:
     silent = [not found(Program(seed).text, engine="native") for seed in range(60)]
     assert 5 < sum(silent) < 55
@@ -632,6 +633,7 @@ END: barrier.cluster.arrive; barrier.cluster.wait; ret; }"""
 
 
 @pytest.mark.parametrize("engine", BOTH)
+@pytest.mark.slow
 def test_boxes_are_initialized_where_they_are_copied(engine: str) -> None:
     """In each CTA that a copy names, what lies outside of the tensor among it; and nowhere else."""
     how: dict[str, Any] = {"engine": engine, "check": "uninitialized", "findings": "collect", "grid": 2}

@@ -327,6 +327,7 @@ def test_threads_meet_in_functions() -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.slow
 def test_random_meetings(seed: int) -> None:
     """Both engines agree; no program gets stuck."""
     block, grid = random.Random(seed).choice([(32, 2), (50, 2), (7, 3), (96, 1)])

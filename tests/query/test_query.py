@@ -484,6 +484,7 @@ def test_a_choice_that_does_not_matter_is_made_all_the_same(open_result: str, sh
     assert verdict.status == "refuted", verdict.reason
 
 
+@pytest.mark.slow
 def test_many_choices_are_tied_as_they_come_apart() -> None:
     """More pairs of one freedom than are tied at once."""
     count = 24
@@ -621,6 +622,7 @@ def test_what_is_guaranteed_holds_for_threads() -> None:
 
 
 @pytest.mark.parametrize("count", [250, 4_000, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.slow
 def test_long_fragments(count: int) -> None:
     text = "mov.u32 d, a;" + "add.u32 d, d, b;" * count
     assert ptxspec.evaluate(text, a=5, b=3)["d"] == (5 + 3 * count) % 2**32

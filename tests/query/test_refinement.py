@@ -162,6 +162,7 @@ def test_compositions_of_approximate_results(left: str, right: str, status: str)
         )
     ],
 )
+@pytest.mark.slow
 def test_special_inputs_are_looked_at_too(text: str, assume: str) -> None:
     """Zeros, the subnormal numbers next to them, infinities and NaNs, each in a piece of its own."""
     assert refines(text, text, profile=CHIP, assume=assume).status in ("exhausted", "proved")

@@ -88,6 +88,7 @@ def needs_nvcc() -> None:
         pytest.skip(reason)
 
 
+@pytest.mark.slow
 def test_nvcc_compiles_each_name_to_what_its_page_says(tmp_path: Path) -> None:
     needs_nvcc()
     bodies = compiled(tmp_path, names())

@@ -542,6 +542,7 @@ def test_a_page_has_its_drawing(tree: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_line_is_reported_where_it_stands(tree: Path) -> None:
     page = tree / "spec/instructions/integer/bfe.md"
     page.write_text(PAGE.format(more="popc.b32 d, a;"))

@@ -62,6 +62,7 @@ def test_all_pages_are_valid() -> None:
     assert by_kind(errors([*pages_of(site), *(site / f"{page}.html" for page in MADE)])) == {}
 
 
+@pytest.mark.slow
 def test_errors_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     start = "<!doctype html><html lang=en><head><title>t</title></head><body>"

@@ -153,6 +153,7 @@ def test_what_is_typed_goes_into_the_text() -> None:
     assert "out is .u32: -1 is out of range" in ask(program=text, values={"out": "-1"})["error"]
 
 
+@pytest.mark.slow
 def test_arrays_that_travel_answer_as_numpy_does(tmp_path: Path) -> None:
     """Every program, and errors of several kinds, by a Python in which the module `numpy` is the one of the browser."""
     (tmp_path / "numpy").mkdir()
@@ -258,6 +259,7 @@ def test_programs_run_in_a_browser(tmp_path: Path) -> None:
             tab.close()
 
 
+@pytest.mark.slow
 def test_a_changed_program_runs_in_a_browser(tmp_path: Path) -> None:
     with site_of(tmp_path) as browser:
         begun = time.perf_counter()

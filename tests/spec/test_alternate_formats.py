@@ -92,6 +92,7 @@ def here(name: str, pattern: int) -> Fraction | str:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n for n in LAYOUTS if n != "tf32"])
+@pytest.mark.slow
 def test_every_pattern_is_the_number_it_stands_for(name: str) -> None:
     for pattern in range(1 << type_of(name).width):
         assert here(name, pattern) == decoded(name, pattern), hex(pattern)

@@ -141,6 +141,7 @@ def test_the_bound_of_rcp_by_fractions() -> None:
     assert outcomes == {True, False}
 
 
+@pytest.mark.slow
 def test_the_bounds_of_roots_by_decimals() -> None:
     source = random.Random(4)
     outcomes = set()
@@ -162,6 +163,7 @@ def test_the_bounds_of_roots_by_decimals() -> None:
     assert len(outcomes) == 4
 
 
+@pytest.mark.slow
 def test_the_bounds_of_lg2_and_ex2_by_decimals() -> None:
     source = random.Random(5)
     outcomes = set()
@@ -401,6 +403,7 @@ def test_proofs_hold_for_every_number_or_say_that_they_do_not() -> None:
     assert wrong.status == "refuted"
 
 
+@pytest.mark.slow
 def test_the_choices_that_are_there_are_allowed() -> None:
     """Whatever the profile hopper chooses lies within the bound; what it does not choose is refused."""
     hopper = Profile("hopper")

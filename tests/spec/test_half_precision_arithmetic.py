@@ -176,6 +176,7 @@ def test_out_of_bounds(type: str) -> None:
 
 
 @pytest.mark.parametrize("type", ["f16", "bf16"])
+@pytest.mark.slow
 def test_least_greatest_and_signs(type: str) -> None:
     for opcode, first in (("min", True), ("max", False)):
         for modifiers in ("", ".NaN", ".xorsign.abs"):
@@ -236,6 +237,7 @@ PACKED = [
 ]
 
 
+@pytest.mark.slow
 def test_packed_is_one_by_one() -> None:
     """Each packed form gives what the form for one value gives for the lower and the upper halves."""
     assert len(PACKED) > 70

@@ -259,6 +259,7 @@ def test_the_term_is_known_however_it_was_made() -> None:
     assert not any("fptrunc" in line for line in lines_of(again, AsDefined))
 
 
+@pytest.mark.slow
 def test_a_term_that_is_gone_is_forgotten() -> None:
     result = PAGE.converted(TYPES["f32"], "rm", variable("forgotten", 64), TYPES["f64"])
     key = id(result)

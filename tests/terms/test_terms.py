@@ -136,6 +136,7 @@ def symbolic(term: Int, values: dict[str, int], width: int) -> int:
 
 @settings(max_examples=300, deadline=None)
 @given(TERMS, VALUES, st.sampled_from([1, 8, 32, 33, 64, 128]))
+@pytest.mark.slow
 def test_native_and_symbolic_give_the_exact_low_bits(term: Int, values: dict[str, int], width: int) -> None:
     want = evaluate(term, values) & ((1 << width) - 1)
     assert native(term, values, width) == want

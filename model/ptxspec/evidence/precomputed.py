@@ -159,8 +159,9 @@ def key_of_launches(text: str, more: str) -> str:
 
 
 def key_of_rewrites() -> str:
-    """The digest of the pages from which the table of rewrites is computed: of the axioms, and of races."""
-    return _of_pages([f"ptxspec.spec.memory_model.{name}" for name in ("axioms", "races")], "")
+    """The digest of the pages from which the table of rewrites is computed: of the axioms and what follows from them, and of
+    races."""
+    return _of_pages([f"ptxspec.spec.memory_model.{name}" for name in ("axioms", "races", "rewrites")], "")
 
 
 def key_of_mapping() -> str:

@@ -104,8 +104,10 @@ class _InstructionParts:
 
     def _accesses(self, effects: Sequence[Effect]) -> None:
         """Add accesses one after the other, and the fences that come last."""
-        fences = [effect for effect in effects if isinstance(effect, Fence)]
-        known = self._accessed(effects[: len(effects) - len(fences)])
+        accesses = [effect for effect in effects if isinstance(effect, Load | Store)]
+        fences = effects[len(accesses) :]
+        assert all(isinstance(fence, Fence) for fence in fences), "accesses come first, and fences behind them"
+        known = self._accessed(accesses)
         self.ops += [self._op(fence, (), ()) for fence in fences]
         self._leave_results(known, {})
 
@@ -115,7 +117,8 @@ class _InstructionParts:
         operations = [effect for effect in others if isinstance(effect, Initiate)]
         fences = [effect for effect in others if isinstance(effect, Fence)]
         accesses = [effect for effect in others if isinstance(effect, Load | Store)]
-        assert len(others) == sum(map(len, (checks, operations, fences, accesses))), "nothing else follows a meeting"
+        count = len(checks) + len(operations) + len(fences) + len(accesses)
+        assert len(others) == count, "nothing else follows a meeting"
         given = list[tuple[str, Type, Term]]()
         accesses = [self._settled(effect, given) for effect in accesses]
         results = [v for r in self.meaning.results for v in r.values]

@@ -203,10 +203,12 @@ class VectorEmitter(Emitter):
     def _masked(self, x: str, y: str, n: int) -> VectorShape | None:
         """The low bits of what has no others."""
         low_bits = int(y) & (1 << n) - 1 if not y.startswith("%") else 0
-        if n != 64 or low_bits & (low_bits + 1) or low_bits > LONGEST_STEP:
+        if n != 64 or low_bits & (low_bits + 1):
             return None
         a = self.shape(x)
-        if a is None:
+        if a is None or low_bits == (1 << n) - 1:
+            return a
+        if low_bits > LONGEST_STEP:
             return None
         least, most = self.spans(a.steps)
         ends = [self.compare("ule", self.binary("add", a.base, end, 64), y, 64) for end in (least, most)]

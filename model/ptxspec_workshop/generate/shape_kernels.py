@@ -5,7 +5,8 @@ in 32 instances. The CTAs and clusters of the threads are as the test says: thos
 team's CTAs meet in an instance changes from round to round. Warps and CTAs that play no thread make noise: they access scratch
 memory.
 
-What a kernel does around a test adds operations on other locations, and reads of the test's locations that come first. An
+What lies in shared memory has a place of its own in each instance of a CTA, which all threads of the CTA fill before the first
+round. What a kernel does around a test adds operations on other locations, and reads of the test's locations that come first. An
 execution of all of that, without what was added, is one of the test: so nothing that the model forbids becomes allowed.
 """
 
@@ -16,7 +17,8 @@ from collections.abc import Iterator, Sequence
 
 from ptxspec.query.litmus.programs import WARP
 from ptxspec.query.litmus.writing import ThreadBody
-from ptxspec_workshop.generate.shape_requirements import ADDRESS, SETTINGS, PlayedThread, ShapeRequirements, code_of
+from ptxspec_workshop.generate.shape_requirements import SETTINGS, PlayedThread, ShapeRequirements
+from ptxspec_workshop.generate.shape_shared import shared_begun, shared_ended, shared_of_instance
 
 #: the head of a module
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -28,27 +30,33 @@ class ShapeKernel(ShapeRequirements):
     """A litmus test as a kernel. `text` is the test; raises LitmusError, and Unsupported for what no kernel can say."""
 
     def kernels(self) -> str:
-        """PTX of the kernel that runs instances, and of the one that counts outcomes, both without the head of a module."""
-        return "\n".join([*self._running(), *self._counting(), ""])
+        """PTX of the kernel that runs instances, of the one that counts outcomes, and of one that gives global memory its values
+        if they are not zero; all without the head of a module."""
+        beginning = self._beginning() if self.has_values else ()
+        return "\n".join([*self._running(), *self._counting(), *beginning, ""])
 
     def _running(self) -> Iterator[str]:
         yield f".visible .entry {self.name}(.param .u64 settings)\n{{"
         yield from _REGISTERS
         yield from _loaded()
+        yield from shared_begun(self)
         yield from self._placed()
         yield "ROUND:"
         yield "setp.ge.u32 %p, %round, %rounds; @%p bra DONE;"
         yield f"setp.eq.u32 %p, %thread, {len(self.roles)}; @%p bra NOISE;"
         yield from self._instance()
+        yield from shared_of_instance(self)
         for role in self.roles[1:]:
             yield f"setp.eq.u32 %p, %thread, {role.thread}; @%p bra THREAD{role.thread};"
         number = 0
         for role, body in zip(self.roles, self.bodies, strict=True):
             yield f"THREAD{role.thread}:"
             text = list(self._thread(role, body, number))
-            number += sum(len(ADDRESS.findall(code_of(line))) for line, _ in body.lines)
+            number += len(self.accessed(body))
             yield "{\n" + "\n".join(text) + "\nbra.uni NEXT;\n}"
         yield from _NOISE
+        yield from shared_ended(self)
+        yield from _END
 
     def _placed(self) -> Iterator[str]:
         """Which thread of the test is played."""
@@ -85,11 +93,14 @@ class ShapeKernel(ShapeRequirements):
         yield from _mixed("%x")
 
     def _thread(self, role: PlayedThread, body: ThreadBody, number: int) -> Iterator[str]:
-        count = sum(len(ADDRESS.findall(code_of(line))) for line, _ in body.lines)
+        accessed = self.accessed(body)
+        count = len(accessed)
         for name, type in body.registers.items():
             yield f".reg .{type.name.removeprefix('.')} {name};"
         if count:
             yield f".reg .b64 %a<{count}>;"
+        if any(name in self.shared for name in accessed):
+            yield f".reg .b32 %s<{count}>;"
         for name, type in body.registers.items():
             if type.name.removeprefix(".") != "pred":
                 initial = self.test.registers.get((role.thread, name), 0)
@@ -97,6 +108,9 @@ class ShapeKernel(ShapeRequirements):
         yield "mul.wide.u32 %first, %instance, %stride;"
         for k in range(count):
             offset = 8 * (len(SETTINGS) + number + k)
+            if accessed[k] in self.shared:
+                yield f"ld.global.u64 %a{k}, [%settings+{offset}]; cvt.u32.u64 %s{k}, %a{k}; add.u32 %s{k}, %s{k}, %piece;"
+                continue
             yield f"ld.global.u64 %a{k}, [%settings+{offset}]; add.u64 %a{k}, %a{k}, %first;"
             yield f"mul.wide.u32 %b, %apart, {self.places[self.accesses[number + k]]}; add.u64 %a{k}, %a{k}, %b;"
         yield "setp.eq.u32 %p, %warm, 0; @%p bra COLD;"
@@ -112,9 +126,10 @@ class ShapeKernel(ShapeRequirements):
         if self.has_barriers and self.warps > 1:
             yield f"bar.sync {_ROUND_BARRIER};"
         yield from _meeting(WARP * len(self.roles))
-        counter = iter(range(count))
-        for line, _ in body.lines:
-            yield ADDRESS.sub(lambda m: f"[%a{next(counter)}{m[2] or ''}]", code_of(line))
+        lines = list(self.with_addresses(body))
+        yield from (EXIT.sub("bra EXITED;", line) for line in lines)
+        if any(EXIT.search(line) for line in lines):
+            yield "EXITED:"
         for place, value in enumerate(self.asked):
             if value[:2] == ("register", role.thread):
                 yield f"mul.lo.u32 %y, %rounds, %groups; mul.lo.u32 %y, %y, {32 * place}; add.u32 %y, %y, %instance;"
@@ -156,6 +171,28 @@ class ShapeKernel(ShapeRequirements):
             yield f"st.global.u32 [%other+{4 * place}], %v{place};"
         yield "KNOWN:\nadd.u32 %instance, %instance, %group; bra.uni AGAIN;\nDONE:\nret;\n}"
 
+    @property
+    def has_values(self) -> bool:
+        """Whether a variable in global memory is not zero at first."""
+        return any(self.test.variables[name].initial for name in self.names)
+
+    def _beginning(self) -> Iterator[str]:
+        """The kernel that gives global memory its values."""
+        yield f".visible .entry {self.name}_begin(.param .u64 settings)\n{{"
+        yield from _REGISTERS
+        yield from _loaded()
+        yield "mov.u32 %x, %ctaid.x; mov.u32 %y, %ntid.x; mov.u32 %z, %tid.x; mad.lo.u32 %instance, %x, %y, %z;"
+        yield "mul.lo.u32 %rounds, %rounds, %groups; mul.lo.u32 %rounds, %rounds, 32;"
+        yield "mov.u32 %x, %nctaid.x; mul.lo.u32 %group, %x, %y;"
+        yield "AGAIN:\nsetp.ge.u32 %p, %instance, %rounds; @%p bra DONE;"
+        yield "mul.wide.u32 %at, %instance, %stride;"
+        for k, name in enumerate(self.names):
+            if self.test.variables[name].initial:
+                yield f"ld.global.u64 %first, [%settings+{self._of_variables + 8 * k}]; add.u64 %first, %first, %at;"
+                yield f"mul.wide.u32 %b, %apart, {self.places[name]}; add.u64 %first, %first, %b;"
+                yield f"mov.u32 %y, {self.test.variables[name].initial}; st.global.u32 [%first], %y;"
+        yield "add.u32 %instance, %instance, %group; bra.uni AGAIN;\nDONE:\nret;\n}"
+
 
 _WIDE = ("counters", "results", "scratch", "table", "other")
 _REGISTERS = (
@@ -165,7 +202,9 @@ _REGISTERS = (
     + ", ".join(f"%{name}" for name in SETTINGS if name not in _WIDE)
     + ";",
 )
-#: those who play no thread, and the end of a round and of the kernel
+#: the end of a thread of a test
+EXIT = re.compile(r"\bexit;")
+#: those who play no thread, and the end of a round
 _NOISE = (
     "NOISE:",
     "setp.eq.u32 %p, %noise, 0; @%p bra DONE;",
@@ -178,6 +217,8 @@ _NOISE = (
     "NEXT:",
     "add.u32 %round, %round, 1; bra.uni ROUND;",
     "DONE:",
+)
+_END = (
     "setp.ne.u32 %p, %sum, 0x5eed1234; @%p ret;",
     "st.global.u32 [%scratch], %sum;",
     "ret;\n}",

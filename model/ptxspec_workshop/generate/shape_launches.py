@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ptxspec.query.litmus.programs import WARP
 from ptxspec_workshop.generate.shape_requirements import ShapeRequirements
+from ptxspec_workshop.generate.shape_shared import MOST_GROUPS, shared_layout
 
 
 class Placement(NamedTuple):
@@ -45,7 +46,7 @@ _WARPS = 16
 
 class ShapeLaunch(NamedTuple):
     """A launch: CTAs, threads of each, CTAs of a cluster, and what the kernel finds among its settings; instances; bytes of the
-    locations and of the counters."""
+    locations and of the counters; in shared memory, from an instance to the next, and from a variable to the next."""
 
     grid: int
     block: int
@@ -54,11 +55,15 @@ class ShapeLaunch(NamedTuple):
     instances: int
     extent: int
     counters: int
+    shared_stride: int
+    shared_apart: int
 
 
 def launch_of(kernel: ShapeRequirements, placement: Placement, multiprocessors: int, rounds: int) -> ShapeLaunch:
     """How a test is launched in a placement."""
     slots = 1 if kernel.has_barriers else placement.slots
+    if kernel.shared:
+        slots = max(1, min(slots, MOST_GROUPS // rounds))
     noisy = 0 if kernel.has_barriers else placement.noisy_warps
     warps = slots * kernel.warps + noisy
     at_once = multiprocessors * max(1, _WARPS // warps)
@@ -67,14 +72,16 @@ def launch_of(kernel: ShapeRequirements, placement: Placement, multiprocessors: 
     silent = -(-placement.noisy_ctas * multiprocessors // of_team) * of_team
     groups = teams * slots
     instances = rounds * groups * WARP
-    stride = max(placement.stride, kernel.locations * placement.apart)
-    apart = placement.apart or instances * stride + 128
-    extent = instances * stride + kernel.locations * apart + 8
+    apart = max(placement.apart, kernel.room) if placement.apart else 0
+    stride = max(placement.stride, kernel.room, kernel.locations * apart)
+    apart = apart or instances * stride + 128
+    extent = instances * stride + kernel.locations * apart + kernel.room
     settings = {
         "rounds": rounds, "groups": groups, "stride": stride, "apart": apart, "teams": teams, "slots": slots,
         "tries": placement.tries, "delays": placement.delays, "touches": placement.touches, "span": SPAN,
         "warm": int(placement.warm), "noise": placement.noise if noisy or silent else 0,
     }  # fmt: skip
     return ShapeLaunch(
-        teams * of_team + silent, warps * WARP, kernel.ctas, settings, instances, extent, rounds * groups * 32
-    )
+        teams * of_team + silent, warps * WARP, kernel.ctas, settings, instances, extent, rounds * groups * 32,
+        *shared_layout(kernel, bool(placement.apart)),
+    )  # fmt: skip

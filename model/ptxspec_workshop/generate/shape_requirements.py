@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 from ptxspec.query.litmus.programs import WARP
 from ptxspec.query.litmus.reading import LitmusTest, read, values_in
 from ptxspec.query.litmus.threads import ORDER_MARK, PROXY_MARK
-from ptxspec.query.litmus.writing import bodies_of
+from ptxspec.query.litmus.writing import ThreadBody, bodies_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.orders import Proxy
 
-#: the head of a module
-HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 #: what a kernel finds at the address that it is given, each in 8 bytes; behind that an address of the locations for each access,
 #: so that an assembler does not know which of them are the same, and one for each variable
 SETTINGS = (
@@ -24,10 +24,9 @@ SETTINGS = (
 )  # fmt: skip
 #: what stands for an outcome with a value that no counter is for
 OTHER = "other"
-#: the barrier at which the threads of a CTA begin a round together, where a test has barriers
-_ROUND_BARRIER = 15
 #: an address between brackets, with its offset
-ADDRESS = re.compile(r"\[\s*([A-Za-z_$%][\w$]*)\s*(\+\s*\d+)?\s*\]")
+ADDRESS_OF = r"\[\s*({})\s*(\+\s*\d+)?\s*\]"
+ADDRESS = re.compile(ADDRESS_OF.format(r"[A-Za-z_$%][\w$]*"))
 _BARRIER = re.compile(r"\b(?:bar|barrier)\.(?!cluster)\w+\S*\s+(\d+)\s*(?:,\s*(\d+))?\s*;")
 _NUMBER = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)\b")
 
@@ -59,19 +58,22 @@ class ShapeRequirements:
         self.digest = digest_of(text)
         self.name = f"t{self.digest}"
         self.bodies = bodies_of(self.test)
-        self.names = list(self.test.variables)
+        #: the variables in global memory, and those in shared memory
+        self.names = [name for name, (space, _) in self.test.types.items() if space == "global"]
+        self.shared = [name for name, (space, _) in self.test.types.items() if space == "shared"]
         #: what is counted: the registers and variables of the test's condition, in order
         self.asked: list[tuple[Any, ...]] = values_in(self.test.condition)  # type: ignore[assignment]
         for space, _ in self.test.types.values():
-            if space != "global":
+            if space not in ("global", "shared"):
                 raise Unsupported(f"{self.test.name}: a variable in .{space}")
-        for variable in self.test.variables.values():
-            if variable.initial:
-                raise Unsupported(f"{self.test.name}: {variable.name} is not zero at first")
+        if self.shared and any(rank != role.rank for rank, role in zip(self.test.ranks, self.roles, strict=True)):
+            raise Unsupported(f"{self.test.name}: CTAs with shared memory that are not numbered from 0 on")
         for value in self.asked:
             bits = self._type_of(value)
             if not bits.endswith("32"):
                 raise Unsupported(f"{self.test.name}: an outcome with a value of .{bits}")
+            if value[0] == "memory" and value[1] in self.shared:
+                raise Unsupported(f"{self.test.name}: an outcome with a value in shared memory")
 
     def _type_of(self, value: tuple[Any, ...]) -> str:
         if value[0] == "memory":
@@ -114,6 +116,11 @@ class ShapeRequirements:
         """Whether threads wait for one another, so that a CTA has no warps but theirs."""
         return any(re.match(r"bar\.|barrier\.|barrier\{", line) for body in self.bodies for line, _ in body.lines)
 
+    @property
+    def objects(self) -> list[str]:
+        """The variables that are objects."""
+        return [name for name in self.shared if self.test.variables[name].is_object]
+
     @cached_property
     def aliases(self) -> bool:
         """Whether the locations need a second address."""
@@ -148,10 +155,12 @@ class ShapeRequirements:
 
     @cached_property
     def candidates(self) -> list[int]:
-        """The values that are told apart: small ones, those that the test names, and the next ones, to which it may count."""
+        """The values that are told apart: small ones, those that the test names, the next ones, to which it may count, and those
+        that registers keep where nothing is loaded."""
         words = [cell.text for column in self.test.columns for cell in column]
         named = {int(n, 0) for word in words for n in _NUMBER.findall(word)}
-        return sorted(n for n in {*range(4), *named, *(n + 1 for n in named)} if n < 1 << 32)
+        kept = self.test.registers.values()
+        return sorted(n for n in {*range(4), *named, *(n + 1 for n in named), *kept} if n < 1 << 32)
 
     @property
     def outcomes(self) -> int:
@@ -171,27 +180,61 @@ class ShapeRequirements:
     # the kernels ---------------------------------------------------------------------------------------------------------
 
     @cached_property
+    def _address(self) -> re.Pattern[str]:
+        """An access to global memory, or the name of a variable in shared memory, which instructions may have as an operand."""
+        if not self.shared:
+            return ADDRESS
+        of_shared = rf"(?<![\w.:$%])({'|'.join(map(re.escape, self.shared))})(?![\w.:$])"
+        return re.compile(f"{ADDRESS_OF.format('|'.join(map(re.escape, self.names)) or '(?!)')}|{of_shared}")
+
+    def accessed(self, body: ThreadBody) -> list[str]:
+        """The variable of each access of a thread, in order."""
+        return [match[1] or match[3] for line, _ in body.lines for match in self._address.finditer(code_of(line))]
+
+    def with_addresses(self, body: ThreadBody) -> Iterator[str]:
+        """The instructions of a thread; the addresses of its accesses are in %a0, %a1 and so on, those in shared memory in %s0,
+        %s1 and so on."""
+        counter = count()
+        for line, _ in body.lines:
+            yield self._address.sub(
+                lambda m: f"[%a{next(counter)}{m[2] or ''}]" if m[1] else f"%s{next(counter)}", code_of(line)
+            )
+
+    @cached_property
     def accesses(self) -> list[str]:
         """The variable of each access, thread by thread: the order of the addresses behind the settings."""
-        return [match[1] for body in self.bodies for line, _ in body.lines for match in ADDRESS.finditer(code_of(line))]
+        return [name for body in self.bodies for name in self.accessed(body)]
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Which location of an instance a variable is: aliases are the same."""
-        first = [name for name, variable in self.test.variables.items() if not variable.location]
-        return {name: first.index(self.test.variables[name].location or name) for name in self.names}
+        """Which location of an instance in its memory a variable is: aliases are the same."""
+        first = [name for name in self.names if not self.test.variables[name].location]
+        return {
+            **{name: first.index(self.test.variables[name].location or name) for name in self.names},
+            **{name: place for place, name in enumerate(self.shared)},
+        }
 
     @property
     def locations(self) -> int:
-        """How many locations an instance has."""
-        return 1 + max(self.places.values())
+        """How many locations an instance has in global memory."""
+        return max((1 + self.places[name] for name in self.names), default=0)
+
+    @property
+    def room(self) -> int:
+        """The bytes that a location in global memory needs, at least."""
+        return max([8, *(self.test.variables[name].size for name in self.names)])
 
     @property
     def addresses(self) -> list[str]:
         """The variables whose addresses lie behind the settings: one for each access, and then once each."""
-        return [*self.accesses, *self.names]
+        return [*self.accesses, *self.names, *self.shared]
 
     @property
     def _of_variables(self) -> int:
         """Where among the settings the addresses of the variables begin."""
         return 8 * (len(SETTINGS) + len(self.accesses))
+
+    @property
+    def of_shared(self) -> int:
+        """Where the offsets of those in shared memory begin. Behind these stands how far apart instances are there."""
+        return self._of_variables + 8 * len(self.names)

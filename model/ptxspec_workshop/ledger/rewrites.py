@@ -12,6 +12,7 @@ from typing import Any
 
 from ptxspec.evidence.precomputed import REWRITES, key_of_rewrites
 from ptxspec.query.rewrites.contexts import Witness
+from ptxspec.query.rewrites.stated import StatedWitness
 from ptxspec.query.rewrites.table import TableCell, axioms, decided, tables
 
 
@@ -27,7 +28,7 @@ def _cell(case: TableCell) -> dict[str, Any]:
     return {"row": case.row, "column": case.column, "status": decision.status, **told}
 
 
-def _told(result: Witness) -> dict[str, Any]:
+def _told(result: Witness | StatedWitness) -> dict[str, Any]:
     """What is shown of a program that tells. It is looked at again."""
     tests = [result.test("tells", rewritten) for rewritten in (False, True)]
     return {"tests": tests, "axioms": axioms(result)}

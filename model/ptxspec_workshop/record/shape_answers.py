@@ -29,11 +29,8 @@ REFUSALS = {
     "another proxy": "that access memory through a texture, a surface or a constant bank, for which PTX has no fences",
     "not PTX": "with an instruction that only a litmus test has",
     "waits for ever": "in which a thread waits at a barrier to which not all threads of its CTA come",
-    "stated later": "that were stated after a GPU was asked",
-    "shared memory": "that have variables or mbarriers in shared memory, of which an instance has none",
+    "breaks a rule": "with a step on an mbarrier that breaks a rule, which ends a launch",
 }
-#: shapes that were stated after a GPU was asked about the others
-LATER = frozenset({"atomic_ref MP", "atomic_ref SB", "atomic_ref IRIW"})
 
 
 class Sighting(NamedTuple):
@@ -74,11 +71,8 @@ def asked_cases() -> list[ShapeCase]:
 
 def refusal_of(case: ShapeCase) -> str:
     """Why a case is not put to a GPU, one of REFUSALS; empty if it is."""
-    if case.shape.name in LATER:
-        return "stated later"
-    if any(space == "shared" for space, _ in read(case.text).types.values()):
-        return "shared memory"
-    return kernel_of(case.text).refusal
+    kernel = kernel_of(case.text)
+    return kernel.refusal or ("breaks a rule" if case.outcome == "undefined" and kernel.objects else "")
 
 
 def digest_of_cases(cases: Sequence[ShapeCase]) -> str:

@@ -1,5 +1,5 @@
-"""The litmus tests of the pages, put to a GPU: `python -m ptxspec_workshop.record.shape_recorder FOLDER SECONDS` on a machine
-with one.
+"""The litmus tests of the pages, put to a GPU: `python -m ptxspec_workshop.record.shape_recorder FOLDER SECONDS [--missing]` on a
+machine with one. With --missing only those are run that the folder's file has no answer to, which are added to it.
 
 Each test that PTX can say is assembled by ptxas at -O0 and at -O3 and runs in turn in all placements, for an equal share of the
 seconds. Kept are the numbers of times that each outcome was seen, as the tests come to an end. Since a kernel may hang, tests run
@@ -16,17 +16,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence import assembler
+from ptxspec.terms.shapes import ShapeCase
 from ptxspec_workshop.generate.shape_kernels import ShapeKernel, module
 from ptxspec_workshop.generate.shape_launches import PLACEMENTS
 from ptxspec_workshop.record import shape_answers
 from ptxspec_workshop.record.driver import Gpu, GpuError
 from ptxspec_workshop.record.machine_code import LEVELS, assembled_modules
-from ptxspec_workshop.record.shape_answers import asked_cases, digest_of_cases, kernel_of, write
+from ptxspec_workshop.record.shape_answers import asked_cases, digest_of_cases, kernel_of, stored, write
 from ptxspec_workshop.record.shape_runs import Board, GpuBoard, ShapeRunner
 
 #: tests of a process, rounds of a launch, and seconds after which a silent process is ended
@@ -113,28 +114,46 @@ def answered(
         left = left[left.index(begun[0]) + 1 :]
 
 
-def main(name: str, seconds: str) -> int:
-    """Record all tests within about so many seconds."""
+def _digest(case: ShapeCase) -> str:
+    return kernel_of(case.text).digest
+
+
+def joined(facts: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Add to the facts of a recording those of an earlier one of the same device and placements, whose answers stay. Raises
+    GpuError if it is of others."""
+    for key in ("device", "placements"):
+        if facts[key] != before[key]:
+            raise GpuError(f"what was recorded before has another {key}: {before[key]}, not {facts[key]}")
+    for key in ("driver", "ptxas", "date"):
+        facts[key] = ", ".join(dict.fromkeys([*before[key].split(", "), facts[key]]))
+
+
+def main(name: str, seconds: str, *options: str) -> int:
+    """Record all tests within about so many seconds, or those that are missing."""
     folder, gpu, cases = Path(name), Gpu(), asked_cases()
     facts: dict[str, Any] = {"device": gpu.name, "driver": gpu.driver, "ptxas": assembler.version()}
     facts |= {"date": datetime.date.today().isoformat(), "shapes": digest_of_cases(cases), "failed": {}}
     facts["placements"] = [list(placement) for placement in PLACEMENTS]
-    share = float(seconds) / len(cases) / len(LEVELS)
     tests: dict[str, dict[str, dict[str, int]]] = {}
-    by_digest = {kernel_of(case.text).digest: case for case in cases}
+    if "--missing" in options and (before := stored(folder)) is not None:
+        joined(facts, before)
+        tests |= {d: before["tests"][d] for d in map(_digest, cases) if before["tests"].get(d, {}).keys() == {*LEVELS}}
+        cases = [case for case in cases if _digest(case) not in tests]
+    share = float(seconds) / max(1, len(cases)) / len(LEVELS)
+    by_digest = {_digest(case): case for case in cases}
     groups = [cases[i : i + AT_ONCE] for i in range(0, len(cases), AT_ONCE)]
     for group, code in assembled_modules(groups, lambda group: module([kernel_of(case.text) for case in group])):
         with tempfile.TemporaryDirectory() as place:
             for level, cubin in code.items():
                 Path(place, f"code{level}").write_bytes(cubin)
-            for digest, level, counts, wrong in answered(place, [kernel_of(case.text).digest for case in group], share):
+            for digest, level, counts, wrong in answered(place, [*map(_digest, group)], share):
                 if counts is None:
                     facts["failed"][f"{digest} {level}"] = wrong
                     print(f"{by_digest[digest].name} at {level}: {wrong}", flush=True)
                 else:
                     tests.setdefault(digest, {})[level] = counts
         write(folder, facts, tests)
-        print(f"{len(tests)} of {len(cases)} tests", flush=True)
+        print(f"{len(tests)} tests", flush=True)
     print(*shape_answers.counted({"tests": tests}), sep="\n", flush=True)
     return 0
 

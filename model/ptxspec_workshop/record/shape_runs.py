@@ -171,7 +171,7 @@ class ShapeRunner:
             "table": board.allocate(4 * max(k.outcomes for k in kernels)),
             "other": board.allocate(4 * max(len(k.asked) for k in kernels)),
         }
-        self._settings = board.allocate(8 * (len(SETTINGS) + max(len(k.addresses) for k in kernels)))
+        self._settings = board.allocate(8 * (len(SETTINGS) + max(len(k.addresses) for k in kernels) + 1))
         self._extent, room = extent, board.allocate(extent)
         self._plain = room, room
 
@@ -187,10 +187,11 @@ class ShapeRunner:
         board.clear(rooms["counters"], launch.counters)
         board.clear(rooms["table"], 4 * kernel.outcomes)
         board.write(self._settings, self._numbers(kernel, launch, locations, seed))
+        by_instance = min(_COUNTERS, -(-launch.instances // _COUNTING)), _COUNTING, 1
+        if kernel.has_values:
+            board.launch(f"{kernel.name}_begin", self._settings, *by_instance)
         board.launch(kernel.name, self._settings, launch.grid, launch.block, launch.cluster)
-        board.launch(
-            f"{kernel.name}_count", self._settings, min(_COUNTERS, -(-launch.instances // _COUNTING)), _COUNTING, 1
-        )
+        board.launch(f"{kernel.name}_count", self._settings, *by_instance)
         counts = self._counts(kernel)
         if counts.total() != launch.instances:
             raise GpuError(f"{kernel.name}: {counts.total()} outcomes of {launch.instances} instances")
@@ -200,8 +201,13 @@ class ShapeRunner:
         """What a kernel finds at the address that it is given."""
         values: Mapping[str, int] = {**self._rooms, **launch.settings, "seed": seed & 0xFFFFFFFF}
         variables = kernel.test.variables
-        addresses = [locations[bool(variables[name].location)] for name in kernel.addresses]
-        return np.array([*(values[name] for name in SETTINGS), *addresses], np.uint64)
+        addresses = [
+            kernel.places[name] * launch.shared_apart
+            if name in kernel.shared
+            else locations[bool(variables[name].location)]
+            for name in kernel.addresses
+        ]
+        return np.array([*(values[name] for name in SETTINGS), *addresses, launch.shared_stride], np.uint64)
 
     def _counts(self, kernel: ShapeKernel) -> Counter[str]:
         table = self.board.read(self._rooms["table"], kernel.outcomes)

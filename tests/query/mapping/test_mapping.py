@@ -152,11 +152,13 @@ def test_programs_are_counted() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 5, 6, 8])
+@pytest.mark.slow
 def test_samples_are_computed_again(number: int) -> None:
     every = sum(1 for _ in BOUNDS[number].skeletons()) // 4
     assert checked(LIBRARY, "C++20", BOUNDS[number], every).refutation is None
 
 
+@pytest.mark.slow
 def test_mistakes_are_refuted_again() -> None:
     for name in ("ABI, an edition between", "relaxed for a release, of a store", "no fence before a seq_cst load"):
         row = next(row for row in known() if row["spelling"] == name)

@@ -14,11 +14,14 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "fuzz"))
 from rewritten_pairs import judged
 
 import ptxspec
+from ptxspec import contracts
 from ptxspec.evidence import precomputed
+from ptxspec.query.litmus.shapes import shapes, status_of, verdict_on
 from ptxspec.query.rewrites.contexts import Rewrite, witness
 from ptxspec.query.rewrites.simulation import Simulation
+from ptxspec.query.rewrites.stated import stated_witness
 from ptxspec.query.rewrites.steps import line_of
-from ptxspec.query.rewrites.table import decided, model, tables
+from ptxspec.query.rewrites.table import EDITION, LOADS, STORES, axioms, decided, model, tables
 
 BUFFERS = {"p": 4, "q": 4}
 WRITE, READ = "st.global.u32 [p], a; ", "ld.global.u32 d, [p]; "
@@ -147,6 +150,7 @@ def test_the_table_is_that_of_the_pages() -> None:
 
 
 @pytest.mark.parametrize("name", tables())
+@pytest.mark.slow
 def test_cells_are_computed_again(name: str) -> None:
     known = precomputed.rewrites()
     assert known is not None
@@ -173,6 +177,60 @@ def test_what_is_shown_of_all_programs_no_program_contradicts() -> None:
         assert witness(model(), Rewrite(line_of(case.before), line_of(case.after)), others=[1]) is None, case
 
 
+#: rewrites that only a stated program tells, which has accesses of two sizes, or weak ones
+STATED = {
+    ("reorder", "ld.acquire.gpu", "fence.acquire.gpu"), ("reorder", "atom.acquire.gpu", "fence.acquire.gpu"),
+    ("reorder", "atom.acq_rel.gpu", "fence.acquire.gpu"), ("reorder", "fence.release.gpu", "st.release.gpu"),
+    ("reorder", "fence.release.gpu", "atom.release.gpu"), ("reorder", "fence.release.gpu", "atom.acq_rel.gpu"),
+    ("merge", "st.relaxed.gpu; st.weak", "second"),
+}  # fmt: skip
+#: rewrites that nothing decides, because a load has no operation that stands for it
+OPEN = {("forward", a, b) for a in STORES for b in LOADS[:2]} | {("single", a, "left out") for a in LOADS[:2]}
+
+
+def test_programs_that_are_stated_tell() -> None:
+    known = precomputed.rewrites()
+    assert known is not None
+    status = {(n, c["row"], c["column"]): c["status"] for n, cells in known["tables"].items() for c in cells}
+    assert {key for key, words in status.items() if words == "open"} == OPEN
+    for name, cases in tables().items():
+        for case in cases:
+            if (name, case.row, case.column) in STATED:
+                result = stated_witness(Rewrite(line_of(case.before), line_of(case.after), case.stands), EDITION)
+                assert result is not None and axioms(result), case
+                assert status[name, case.row, case.column] == "wrong"
+    right = Rewrite(line_of(["ld.weak r0, x", "ld.weak r1, x"]), line_of(["ld.weak r1, x", "ld.weak r0, x"]), (1, 0))
+    assert stated_witness(right, EDITION) is None
+    assert stated_witness(right._replace(whole=True), EDITION) is None
+
+
+def test_what_follows_from_the_axioms_is_used() -> None:
+    """Loads of one location, of which the first is weak, change places; two become one, and two fences do."""
+    weak, relaxed, fence = (
+        line_of([cell]).steps[0].shape for cell in ("ld.weak r0, x", "ld.relaxed.gpu r0, x", "fence.sc.gpu")
+    )
+    for before, after, stands, shown in (
+        ((weak, relaxed), (relaxed, weak), (1, 0), True),
+        ((relaxed, weak), (weak, relaxed), (1, 0), False),
+        ((relaxed, relaxed), (relaxed,), (0, 0), True),
+        ((relaxed, weak), (weak,), (0, 0), False),
+        ((fence, fence), (fence,), (0, 0), True),
+        ((fence, weak, fence), (weak, fence), (1, 0, 1), False),
+    ):
+        assert (Simulation(model(), before, after, stands).broken == "") is shown, (before, after)
+
+
+@pytest.mark.slow
+def test_what_follows_from_the_axioms_changes_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No execution that keeps the axioms breaks what is said to follow: asked as further axioms, nothing else is forbidden."""
+    page, lemmas = contracts.axioms, contracts.rewrites
+    further = (lemmas.keeps_observations, lemmas.keeps_base_causality, lemmas.keeps_patterns)
+    more = {f.__name__: next(iter(page.ALL.values()))._replace(name=f.__name__, claim=f) for f in further}
+    cases = [case for shape in shapes().values() for case in shape.cases if float(case.model) >= 7.5]
+    monkeypatch.setattr(page, "ALL", {**page.ALL, **more})
+    assert [case.name for case in cases if status_of(case, verdict_on(case)) != case.outcome] == []
+
+
 def test_a_step_that_nothing_stands_for_is_not_shown() -> None:
     store, load = line_of(["st.relaxed.gpu x, 1"]).steps, line_of(["ld.acquire.gpu r0, x"]).steps
     assert not Simulation(model(), store, store, (0,)).broken
@@ -189,6 +247,7 @@ def worth(counts: Counter[str]) -> None:
     assert counts["proved"] > total / 5 and counts["refuted"] > total / 5 and counts["unsupported"] < total / 5, counts
 
 
+@pytest.mark.slow
 def test_random_pairs() -> None:
     assert {"proved", "refuted"} <= {*map(judged, range(10))}
 

@@ -37,6 +37,7 @@ QUESTIONS = [
 @pytest.mark.parametrize(
     "solver", ["z3", pytest.param("bitwuzla", marks=needs_bitwuzla), pytest.param("portfolio", marks=needs_bitwuzla)]
 )
+@pytest.mark.slow
 def test_all_solvers_give_the_same_answers_and_models_that_are_exact(solver: Solver) -> None:
     with kept.kept_at(None):
         for question in QUESTIONS:

@@ -210,6 +210,8 @@ class ThreadWalk(KernelExecution):
         if op.plan.meaning.more:
             raise Unsupported(f"{op.plan.form.mnemonic} has several effects, which no litmus test may have")
         is_access = isinstance(effect, effects.Load | effects.Store | effects.Update)
+        if is_access and effect.proxy is Proxy.TENSORMAP:  # type: ignore[union-attr]
+            raise Unsupported(f"{self.text(op)}: a litmus test has no tensor maps")
         for place, case in self._places(op, effect, path) if is_access else ((None, path),):  # type: ignore[arg-type]
             case = replace(case, registers=dict(case.registers), index=path.index + 1, position=path.position + 1)
             self._path, self._place = replace(case, position=path.position), place
@@ -331,8 +333,7 @@ class ThreadWalk(KernelExecution):
 
     def _initiate(self, effect: effects.Initiate, op: Op, env: dict[str, Any]) -> None:
         """Note what an asynchronous operation does."""
-        plain = effect.change is None and effect.times is None
-        if not plain or isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters):
+        if effect.times is not None or isinstance(effect.to, InRegisters) or isinstance(effect.source, InRegisters):
             raise Unsupported(f"{self.text(op)}: such an asynchronous operation is not followed")
         initiated = InitiatedOperation(self, op, env, len(self._path.initiated) + 1)
         if effect.when is None or initiated.number_of(effect.when, "whether it begins"):
@@ -512,7 +513,7 @@ class ThreadWalk(KernelExecution):
 
 class InitiatedOperation:
     """Notes what an asynchronous operation does, which has this number in its thread: one stage after the other, as the page of
-    the memory model has them."""
+    the memory model has them. What it does in one stage is in no order."""
 
     def __init__(self, walk: ThreadWalk, op: Op, env: dict[str, Any], number: int):
         """`env` is what the operands of the instruction hold."""
@@ -547,6 +548,7 @@ class InitiatedOperation:
                 notes[kind](effect)
             elif kind is OperationKind.COMPLETION or self._tells_of_reading(effect.completion):
                 self._add(kind, proxies=page.fenced(effect.proxy))
+            self.stages += 1
         if isinstance(effect.completion, ObjectCompletion):
             self.completes_on(effect.completion, (effect.among, effect.object), effect.size, frozenset())
 
@@ -564,17 +566,24 @@ class InitiatedOperation:
         elif size:
             name = self._name("of")
             place = self._place(effect.of, effect.source, size, "its source")
-            strength = {"order": effect.order, "scope": effect.scope, "proxy": effect.proxy}
-            self._add(OperationKind.READ, place, name, depends=self.depends, **strength)
+            self._add(OperationKind.READ, place, name, depends=self.depends, order=Order.WEAK, proxy=effect.proxy)
             self.value, self.depends = variable(name, 8 * size), self.depends | {name}
 
     def _writes(self, effect: effects.Initiate) -> None:
-        """It writes its target: what it does not read becomes zero."""
+        """It writes its target: what it does not read becomes zero. Or it changes what is there, element by element."""
         size = self.number_of(effect.size, "its size")
         place = self._place(effect.space, effect.to, size, "its target")
         strength = {"order": effect.order, "scope": effect.scope, "proxy": effect.proxy}
-        written = low_bits(self.value, 8 * size)
-        self._add(OperationKind.WRITE, place, "", written, depends=self.depends, **strength)
+        if effect.change is None:
+            written = low_bits(self.value, 8 * size)
+            self._add(OperationKind.WRITE, place, "", written, depends=self.depends, **strength)
+            return
+        for at in range(0, size, effect.element):
+            name, bits = self._name(f"at{at}of"), 8 * effect.element
+            changed = effect.change(variable(name, bits), low_bits(self.value >> 8 * at, bits))
+            element = ByteRange(place.object, place.offset + at, effect.element)
+            kind = contracts.asynchronous_operations.CHANGE
+            self._add(kind, element, name, low_bits(changed, bits), depends=self.depends, **strength)
 
     def completes_on(
         self,
@@ -606,7 +615,6 @@ class InitiatedOperation:
         """Note one operation."""
         fields |= {"stage": self.stages, "asynchronous": self.number, "initiated": self.walk.position}
         self.walk.perform(kind, self.op, *what, **fields)
-        self.stages += 1
 
 
 def _is_so(asks: Step, record: State, group: int) -> bool:

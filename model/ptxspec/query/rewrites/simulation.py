@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product
 from operator import and_, or_
 from typing import Any, NamedTuple
@@ -201,6 +201,7 @@ class _Program:
         self.steps, self.places = steps, places
         self.everything = (1 << len(_around(places))) - 1
         self._leaves: dict[tuple[Relation, bool], Pairs] = {}
+        self._known: dict[Relation, Pairs] = {}
         self._operations = {known: [_operation(s, i, known) for i, s in enumerate(steps)] for known in (False, True)}
 
     def pairs(self, relation: Relation, known: bool = False) -> Pairs:
@@ -220,6 +221,11 @@ class _Program:
 
     def known(self, relation: Relation) -> Pairs:
         """Pairs that are related in every execution, with no others between than operations of the rewrite."""
+        if relation not in self._known:
+            self._known[relation] = self._computed_known(relation)
+        return self._known[relation]
+
+    def _computed_known(self, relation: Relation) -> Pairs:
         match relation.operator:
             case "pairs":
                 return self.pairs(relation, True)
@@ -255,7 +261,12 @@ class Simulation:
         self._strong = contracts.scopes.morally_strong(model)
         self._may: dict[Relation, Pairs] = {}
         self._lost: dict[Relation, Pairs] = {}
-        self._never_reflexive = {c.relation for c in claims(model).values() if c.says in ("irreflexive", "acyclic")}
+        page = contracts.rewrites
+        self._never_reflexive = [c.relation for c in claims(model).values() if c.says in ("irreflexive", "acyclic")]
+        self._never_reflexive += [page.keeps_observations(model).relation, page.keeps_patterns(model).relation]
+        these, precedes = page.keeps_base_causality(model).relation.parts
+        if all(row >> i & 1 for i, row in enumerate(self.old.pairs(these).inner)):
+            self._never_reflexive.append(precedes)
         #: writes for which one stands that follows them: nothing reads from them
         self.unread = {p for p, q in enumerate(stands) if before[p].does_write and q in stands[p + 1 :]}
 
@@ -279,7 +290,9 @@ class Simulation:
         """Of what an execution chooses: the pairs that may be chosen, and those that are lost."""
         (given,) = relation.givens
         if given == "reads from":
-            readers = self.old.pairs(_MAY_READ)
+            readers = self.old.pairs(_MAY_READ).without(
+                self._before(contracts.causality.causality(self.model)).inverse()
+            )
             for p in self.unread:
                 inner = tuple(0 if i == p else row for i, row in enumerate(readers.inner))
                 out = tuple(0 if i == p else row for i, row in enumerate(readers.out))
@@ -297,13 +310,19 @@ class Simulation:
         lost = may.without(image)._replace(around=False)
         return may, lost
 
+    def _before(self, relation: Relation) -> Pairs:
+        """The pairs for which known ones of the rewritten program stand."""
+        return self._image(self.new.known(relation))
+
     # relations ----------------------------------------------------------------------------------------------------------
 
     def may(self, relation: Relation) -> Pairs:
         """The pairs of the original that may be related."""
         if relation not in self._may:
             may = self._computed_may(relation)
-            if relation in self._never_reflexive:  # of two for which one stands, that would be related to itself
+            if any(
+                _is_alike(relation, other) for other in self._never_reflexive
+            ):  # of two for which one stands, that would be related to itself
                 never = self.merged.without(self.lost(relation))
                 may = may._replace(inner=tuple(x & ~y for x, y in zip(may.inner, never.inner, strict=True)))
             self._may[relation] = may
@@ -320,7 +339,10 @@ class Simulation:
             case "any byte":
                 return self.may(relation.parts[0])
             case "closure":
-                return self.may(relation.parts[0]).closed(self.everything)
+                closed = self.may(relation.parts[0]).closed(self.everything)
+                # who observes is morally strong with whom it observes, step by step: they access the same bytes
+                is_observed = relation is contracts.synchronization.observation(self.model)
+                return closed & self.old.pairs(_SAME_BYTES) if is_observed else closed
             case "inverse":
                 return self.may(relation.parts[0]).inverse()
             case "or same":
@@ -337,9 +359,10 @@ class Simulation:
         raise AssertionError(f"{relation.operator}: more pairs could break fewer axioms")
 
     def lost(self, relation: Relation) -> Pairs:
-        """The pairs of the original that may be related although none stands for them."""
+        """The pairs of the original that may be related although none stands for them, which is not so of known ones."""
         if relation not in self._lost:
-            self._lost[relation] = self._computed_lost(relation)
+            computed = self._computed_lost(relation)
+            self._lost[relation] = computed.without(self._before(relation)) if computed.any else computed
         return self._lost[relation]
 
     def _computed_lost(self, relation: Relation) -> Pairs:
@@ -360,13 +383,24 @@ class Simulation:
         first, second = (self.lost(part) for part in parts)
         match relation.operator:
             case "union":
-                return first | second
+                return first | (second if not self._goes_on_without(*parts) else self._lost_before(parts[1]))
             case "intersection":
                 return (first & self.may(parts[1])) | (second & self.may(parts[0]))
             case "then":
                 through = self.everything
                 return first.then(self.may(parts[1]), through) | self.may(parts[0]).then(second, through)
         raise AssertionError(relation.operator)
+
+    def _goes_on_without(self, last: Relation, chain: Relation) -> bool:
+        """Of a pair of `last`, or steps and then a pair of `last`: whether a lost pair of `last` is made good, because whatever
+        leads to it by a step is known to be in a pair of `last` without it."""
+        if chain.operator != "then" or chain.parts[1] is not last or chain.parts[0].operator != "closure":
+            return False
+        return self._led_to(self.lost(last), self.may(chain.parts[0].parts[0]), self._before(last))
+
+    def _lost_before(self, chain: Relation) -> Pairs:
+        """The pairs of a chain of two relations that are lost because one of the first is."""
+        return self.lost(chain.parts[0]).then(self.may(chain.parts[1]), self.everything)
 
     def _lost_by_steps(self, step: Relation) -> Pairs:
         """The pairs that are lost where steps of a relation lead from one to the other."""
@@ -410,10 +444,34 @@ class Simulation:
 
     def keeps(self, claim: Claim) -> bool:
         """Whether the original keeps an axiom if the rewritten program does."""
+        if claim.says == "acyclic" and self._keeps_cycles(claim.relation):
+            return True
         lost = self._lost_by_steps(claim.relation) if claim.says == "acyclic" else self.lost(claim.relation)
         if claim.says == "empty":
             return not lost.any
+        lost = lost & self._lost_of_chains(claim.relation)
         return not lost.around and not any(row >> i & 1 for i, row in enumerate(lost.inner))
+
+    def _lost_of_chains(self, relation: Relation) -> Pairs:
+        """The lost pairs of a relation, of each chain of relations in it by itself, from the left: more is known of some."""
+        if relation.operator == "then":
+            first, second = relation.parts
+            if second.operator == "union":
+                return reduce(or_, (self._lost_of_chains(first >> part) for part in second.parts))
+            if second.operator == "then":
+                return self._lost_of_chains(first >> second.parts[0] >> second.parts[1])
+        return self.lost(relation)
+
+    def _keeps_cycles(self, step: Relation) -> bool:
+        """Whether a cycle of steps in the original is one without its lost steps, too: what leads to the first operation of each
+        leads to the second one, or what follows the second one follows the first. Of two steps there and back, one of which is
+        known and the other one not lost, there is none: the rewritten program would have that cycle."""
+        lost, known = self.lost(step), self._image(self.new.known(step).closed(0))
+        if (lost & self.merged).any:
+            return False
+        never = self._before(step).inverse().without(lost)
+        may = self.may(step).without(never)
+        return self._led_to(lost, may, known) or self._led_on(lost, may, known)
 
     @property
     def broken(self) -> str:
@@ -433,6 +491,12 @@ class Simulation:
         return ""
 
 
+def _is_alike(a: Relation, b: Relation) -> bool:
+    """Whether two expressions are the same."""
+    same = (a.operator, a.predicate, a.givens, len(a.parts)) == (b.operator, b.predicate, b.givens, len(b.parts))
+    return a is b or (same and all(map(_is_alike, a.parts, b.parts)))
+
+
 def _may_read(a: Operation, b: Operation) -> bool:
     page = contracts.operations
     return bool(page.writes(a) and page.reads(b) and page.same_location(a, b) and a is not b)
@@ -446,8 +510,14 @@ def _mixed(a: Operation, b: Operation) -> bool:
     return bool(contracts.races.conflict(a, b) and not contracts.operations.overlap_completely(a, b))
 
 
+def _access_the_same(a: Operation, b: Operation) -> bool:
+    return a.address == b.address
+
+
 #: what is so of two operations by themselves, of which an execution chooses
-_MAY_READ, _ACCESS, _MIXED = (Relation("pairs", predicate=f) for f in (_may_read, _accesses, _mixed))
+_MAY_READ, _ACCESS, _MIXED, _SAME_BYTES = (
+    Relation("pairs", predicate=f) for f in (_may_read, _accesses, _mixed, _access_the_same)
+)
 _FENCES = Relation("pairs", predicate=lambda a, b: a is not b and contracts.synchronization.ordered_fences(a, b))
 _WRITES = Relation("pairs", predicate=lambda a, b: a is not b and contracts.coherence.ordered_writes(a, b))
 _IN_ORDER = Relation("pairs", predicate=lambda a, b: contracts.operations.precedes(a, b))

@@ -12,6 +12,7 @@ from ptxspec.query.litmus.path_questions import model_of
 from ptxspec.query.litmus.verdicts import litmus
 from ptxspec.query.rewrites.contexts import Rewrite, Witness, witness
 from ptxspec.query.rewrites.simulation import Simulation
+from ptxspec.query.rewrites.stated import StatedWitness, stated_witness
 from ptxspec.query.rewrites.steps import RewriteStep, line_of
 from ptxspec.terms.relations import MemoryModel
 
@@ -44,7 +45,7 @@ class Decision(NamedTuple):
 
     status: RewriteStatus
     lacks: str
-    witness: Witness | None
+    witness: Witness | StatedWitness | None
 
 
 @lru_cache(maxsize=4)
@@ -66,7 +67,7 @@ def decide(rewrite: Rewrite) -> Decision:
         for stands in _standing(before, after, rewrite.stands):
             if not (lacks := lacking(before, after, stands)):
                 return Decision("right", "", None)
-    result = witness(model(), rewrite)
+    result = witness(model(), rewrite) or stated_witness(rewrite, EDITION)
     return Decision("open" if result is None else "wrong", lacks, result)
 
 
@@ -90,7 +91,7 @@ class NoWitness(Exception):
     """A program that does not tell a rewrite from the original, by enumeration or by a solver."""
 
 
-def axioms(result: Witness) -> tuple[str, ...]:
+def axioms(result: Witness | StatedWitness) -> tuple[str, ...]:
     """The axioms that forbid the outcome of a witness without the rewrite. Raises NoWitness."""
     reasons: tuple[str, ...] = ()
     for rewritten, status in ((False, "forbidden"), (True, "allowed")):
