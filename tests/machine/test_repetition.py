@@ -60,6 +60,17 @@ def test_pieces_that_come_and_go_are_noticed() -> None:
             prepared.launch([at, 1, 32])
 
 
+def test_pieces_are_noticed_when_another_module_has_looked_at_them() -> None:
+    """What the memory had at the last launch of this one is forgotten by then, and what it has now is not looked at yet."""
+    memory = ptxspec.Memory()
+    one, other = (ptxspec.load(ADDS).prepared("k", block=4) for _ in range(2))
+    places = [memory.allocate(64)]
+    for prepared in (one, one, other, one):
+        prepared.launch([places[-1], 1, 32])
+        places.append(memory.allocate(64))
+    assert [memory.view(at, np.uint32).sum() for at in places] == [8, 8, 8, 8, 0]
+
+
 def test_arguments_are_looked_at_each_time() -> None:
     memory, other = ptxspec.Memory(), ptxspec.Memory(1 << 40)
     prepared, at = ptxspec.load(ADDS).prepared("k", block=1), memory.allocate(64)

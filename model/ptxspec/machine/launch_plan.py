@@ -29,7 +29,7 @@ from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import NO_MEMORY, ReachedMemory
 from ptxspec.machine.program import KernelProgram
-from ptxspec.machine.repetition import Repetition
+from ptxspec.machine.repetition import RepeatedLaunch
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import CtaShare, together
@@ -126,7 +126,7 @@ class LaunchPlan:
         self._keeps_host = self._keeps_host and not settings.schedule.chooses
         self._host: Host | None = None
         #: what the last execution has left for one that is like it
-        self.repetition: Repetition | None = None
+        self.repetition: RepeatedLaunch | None = None
 
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
@@ -208,7 +208,7 @@ class LaunchPlan:
             launches.space.forget([passed.block for passed in arrays])
             self._forget()
 
-    def _repetition(self, reached: ReachedMemory, blocks: Blocks) -> Repetition | None:
+    def _repetition(self, reached: ReachedMemory, blocks: Blocks) -> RepeatedLaunch | None:
         """What an execution has left that reached this memory, had these blocks, and neither images nor arrays of the host."""
         host, running, launches = self._host, self._runs.get(0), self._launches
         alone = self._workers == 1 and launches.heap is None and len(reached.memories) <= 1
@@ -216,7 +216,7 @@ class LaunchPlan:
             return None
         if launches.space.bits < 64 or self.limits.tells or not running.repeats or not launches.log.is_kept:
             return None
-        return Repetition(launches, self._parameters, host, running, reached, blocks, Outcome, self._forget)
+        return RepeatedLaunch(launches, self._parameters, host, running, reached, blocks, Outcome, self._forget)
 
     def _forget(self) -> None:
         """Let the next execution have other memory."""

@@ -325,9 +325,9 @@ NO_MEMORY = ReachedMemory((), ())
 
 
 def is_unchanged(memory: Memory, table: BlockTable | None) -> bool:
-    """Whether the pieces of a memory, whose lock the caller has, are still those of a table. If so, any of it may be written from
-    now on, and nobody looks."""
-    if memory._known is not table:
+    """Whether the pieces of a memory, whose lock the caller has, are still those of a table, which may be gone. If so, any of it
+    may be written from now on, and nobody looks."""
+    if table is None or memory._known is not table:
         return False
     if memory._unwritten:
         memory._unwritten.clear()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_ARGUMENT = object()
 
 
-class Repetition:
+class RepeatedLaunch:
     """What a launch under the native engine has left for the next one: one worker, no images, no array of the host, no heap, at
     most one memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
 
