@@ -16,6 +16,7 @@ from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.undefined_bits import UndefinedBits
 from ptxspec.terms.vocabulary import integer, low_bits, number, quotient, select, variables_in
+from ptxspec_workshop.generate.representatives import representatives
 
 HOPPER = Profile("hopper")
 OPCODES = sorted(registry().opcodes)
@@ -23,7 +24,7 @@ OPCODES = sorted(registry().opcodes)
 
 def computing(opcode: str) -> list[Form]:
     """Forms of an opcode that only compute, some of them."""
-    forms = [f for f in ptxspec.forms(opcode) if f.meaning(f.absences[-1]).effect is None]
+    forms = [f for f in representatives(ptxspec.forms(opcode)) if f.meaning(f.absences[-1]).effect is None]
     return random.Random(opcode).sample(forms, min(len(forms), 6))
 
 
