@@ -510,8 +510,9 @@ def pipeline(blocks: int) -> Case:
 @workload("many launches", table=64, small=16)
 def floyd_warshall(n: int) -> Case:
     def host(device: Device) -> None:
-        for k in range(n):
-            device.launch("floyd_warshall", (n // 16, n // 16), (16, 16), "n", u32(k), "distances")
+        launch = device.repeated("floyd_warshall", (n // 16, n // 16), (16, 16))
+        size, distances = device.arguments["n"], device.arguments["distances"]
+        device.steps += sum([launch([size, u32(k), distances]).steps for k in range(n)])
 
     return Case({"n": u32(n), "distances": words(n, n) % u32(1000)}, host, ["distances"])
 

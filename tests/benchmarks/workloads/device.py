@@ -95,11 +95,15 @@ class Device:
     def launch(self, kernel: str, grid: Any, block: Any, *arguments: Any) -> None:
         """Launch a kernel. An argument is the name of a value, or a NumPy scalar."""
         given = [self.arguments[v] if isinstance(v, str) else v for v in arguments]
+        self.steps += self.repeated(kernel, grid, block)(given).steps
+
+    def repeated(self, kernel: str, grid: Any, block: Any) -> Callable[[Sequence[Any]], ptxspec.Outcome]:
+        """What launches a kernel with a list of arguments, for whoever does that many times."""
         prepared = self.prepared.get((kernel, grid, block))
         if prepared is None:
             prepared = self.module.prepared(kernel, grid, block, **self.options)
             self.prepared[kernel, grid, block] = prepared
-        self.steps += prepared.launch(given).steps
+        return prepared.launch
 
     def run(self) -> int:
         """What the host does for one result; the number of thread-instructions."""
