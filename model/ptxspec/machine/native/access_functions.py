@@ -161,9 +161,7 @@ class AccessFunctions:
         length, alike = str(LANES * size), str(size)
         whole_row = integer(LANES * size) if write else storage.word(e.select(same, alike, length, 64))
         pointer = contracts.access.access(space, ADDRESS, size, write, effect.into, storage, whole_row)
-        given = _given(effect)
-        passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
-        type, words = result_type(effect), LaneWords(e, lines, effect)
+        words = LaneWords(e, lines, effect)
         if write:
             words.store_row(_stored(e, effect), pointer)
             lines.append("  ret i1 true")
@@ -174,8 +172,8 @@ class AccessFunctions:
             lines.append("same:")
             e.go_back(known)
             words.give(words.alike([pointer]))
-        refused = f"  %others = tail call {type} {others}({passed})\n  ret {type} %others"
-        return self._whole(name, text, effect, given, refused, " alwaysinline" if self.layout.has_few_accesses else "")
+        inlined = " alwaysinline" if self.layout.has_few_accesses else ""
+        return self._whole(name, text, effect, _given(effect), _left_to(others, effect), inlined)
 
     def _eights(self, name: str, effect: Load | Store, space: str) -> str:
         """The same where a thread has several coordinates, so that lanes often are some of several rows: the bytes of eight lanes
@@ -217,11 +215,8 @@ class AccessFunctions:
             lines.append("same:")
             e.go_back(known)
             words.give(words.alike(places))
-        given = _given(effect)
-        passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *given])
-        refused = f"  %others = tail call {result_type(effect)} {others}({passed})\n  ret {result_type(effect)} %others"
         inlined = " alwaysinline" if self.layout.accesses <= MOST_EIGHTS else ""
-        return self._whole(name, text, effect, given, refused, inlined)
+        return self._whole(name, text, effect, _given(effect), _left_to(others, effect), inlined)
 
     def _store_eights(self, words: LaneWords, effect: Store, places: list[str], everyone: str) -> None:
         """Store the words of eight lanes at each place: of those that act."""
@@ -446,6 +441,12 @@ def _stored(e: VectorEmitter, effect: Load | Store) -> list[str]:
     words = [f"%w{i}" for i in range(words_of(effect))]
     e.varying.update(words)
     return words
+
+
+def _left_to(others: str, effect: Load | Store) -> str:
+    """What a function does with an access that it refuses: another one makes it."""
+    passed = ", ".join(["ptr %context", "i64 %base", f"{WORD} %acting", "i64 %site", *_given(effect)])
+    return f"  %others = tail call {result_type(effect)} {others}({passed})\n  ret {result_type(effect)} %others"
 
 
 def _place(e: VectorEmitter, steps: str, lane: int, first: str = "%first") -> str:

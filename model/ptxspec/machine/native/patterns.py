@@ -57,18 +57,21 @@ OF_NONE = tuple(int(_of_none(bits)) for bits in range(EVERY + 1))
 OF_ROWS = tuple(int(_of_equals(bits, Pattern.ROW, Pattern.TWO_ROWS, Pattern.FOUR_ROWS)) for bits in range(EVERY + 1))
 
 
+def _of_a_row(size: int) -> str:
+    """The steps of lanes whose bytes lie side by side, so many of each."""
+    return f"<{', '.join(f'i64 {size << bit if bit < LANE_BITS else 0}' for bit in range(STEPS))}>"
+
+
 def pattern_of(e: VectorEmitter, steps: str, size: int) -> str:
     """The pattern (a word of 32 bits) of lanes that access so many bytes each."""
-    side_by_side = f"<{', '.join(f'i64 {size << bit if bit < LANE_BITS else 0}' for bit in range(STEPS))}>"
-    rows = e.lookup(OF_ROWS, _bits(e, f"icmp eq {of_steps(64)} {steps}, {side_by_side}"), LANE_BITS, 32)
+    rows = e.lookup(OF_ROWS, _bits(e, f"icmp eq {of_steps(64)} {steps}, {_of_a_row(size)}"), LANE_BITS, 32)
     others = e.lookup(OF_NONE, _bits(e, f"icmp eq {of_steps(64)} {steps}, {NO_STEPS}"), LANE_BITS, 32)
     return e.select(e.compare("eq", rows, str(int(Pattern.ANYWHERE)), 32), others, rows, 32)
 
 
 def is_row(e: VectorEmitter, steps: str, size: int, bits: int = LANE_BITS) -> str:
     """Whether the bytes of all lanes lie side by side, so many of each; of lanes that differ in so many low bits."""
-    side_by_side = f"<{', '.join(f'i64 {size << bit if bit < LANE_BITS else 0}' for bit in range(STEPS))}>"
-    return _are_all(e, f"icmp eq {of_steps(64)} {steps}, {side_by_side}", bits)
+    return _are_all(e, f"icmp eq {of_steps(64)} {steps}, {_of_a_row(size)}", bits)
 
 
 def is_alike(e: VectorEmitter, steps: str, bits: int = LANE_BITS) -> str:

@@ -420,10 +420,11 @@ class RaceChecker:
     def _judge(self, suspects: np.ndarray) -> None:
         """Judge suspects that were noted while no thread learned anything, a row each. Many differ in the location alone, or in
         the lane, and of each kind one is judged."""
-        all = SuspectedRace(*suspects.T)
-        threads, others = (np.where(all.ordered, -1, column) for column in (all.thread, all.other))
-        ctas = (self.knowledge.cta_of(column) for column in (all.thread, all.other))
-        alike = np.column_stack([threads, others, *ctas, all.thread == all.other, *all[2:4], *all[5:]])
+        every = SuspectedRace(*suspects.T)
+        threads, others = (np.where(every.ordered, -1, column) for column in (every.thread, every.other))
+        ctas = (self.knowledge.cta_of(column) for column in (every.thread, every.other))
+        access, earlier = (every.op, every.writes), (every.by, every.time, every.wrote, every.ordered)
+        alike = np.column_stack([threads, others, *ctas, every.thread == every.other, *access, *earlier])
         _, first, which = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         before: dict[tuple[Any, ...], bool] = {}
         races = [self._is_race(SuspectedRace(*row), before) for row in suspects[first].tolist()]
