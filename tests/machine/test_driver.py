@@ -11,7 +11,7 @@ from ptxspec.machine import driver
 from ptxspec.machine.driver import inventory, protocol
 from ptxspec.machine.driver.turns import turn
 
-SUPPLIED = {"threads_run": 3, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
+SUPPLIED = {"threads_run": 3, "take_ctas": 2, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
 
 
 def _methods():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -122,6 +123,18 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def meeting(*values: int) -> list[Callable[[], int]]:
+    """Works that give these values when all of them have begun."""
+    barrier = threading.Barrier(len(values))
+    return [lambda value=value: (barrier.wait(PATIENCE), value)[1] for value in values]
+
+
+def after(first: Callable[[], int]) -> tuple[Callable[[], int], Callable[[], int]]:
+    """A work that ends when the second has begun, which does what `first` does."""
+    begun = threading.Event()
+    return lambda: int(begun.wait(PATIENCE)), lambda: (begun.set(), first())[1]
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_an_interruption_while_others_work_stops_them() -> None:
     """The first work is done, and its thread waits for the second when the user interrupts it."""
@@ -134,12 +147,12 @@ def test_an_interruption_while_others_work_stops_them() -> None:
         return 1
 
     with pytest.raises(KeyboardInterrupt):
-        workers.together([lambda: 1, long], stopped.set)
+        workers.together(after(long), stopped.set)
     assert stopped.is_set()
 
 
 def test_what_all_give_is_summed_and_the_first_failure_is_raised() -> None:
-    assert workers.together([lambda: 1, lambda: 2, lambda: 4], lambda: None) == 7
+    assert workers.together(meeting(1, 2, 4), lambda: None) == 7
     stopped = threading.Event()
 
     def fails() -> int:
@@ -153,6 +166,63 @@ def test_what_all_give_is_summed_and_the_first_failure_is_raised() -> None:
         workers.together([follows, fails, follows], stopped.set)
 
 
+def test_nobody_waits_for_a_work_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No processor is there for the second thread until the first has done its work."""
+    late: list[tuple[Callable[..., None], tuple[object, ...]]] = []
+    monkeypatch.setattr(workers._thread, "start_new_thread", lambda *thread: late.append(thread))
+    done: list[int] = []
+    assert workers.together([lambda: 1, lambda: done.append(2) or 2], lambda: None) == 1
+    ((run, given),) = late
+    run(*given)
+    assert done == []
+
+
+@pytest.mark.parametrize("ctas, each", [(5, 3), (8, 4), (9, 5), (17, 8), (64, 8)])
+def test_each_worker_has_as_many_ctas_if_all_are_resident(ctas: int, each: int) -> None:
+    """2,048 threads are resident with each worker: with two, 4,096."""
+    source = kernel("mov.u32 %r5, %ctaid.x; mov.u32 %r6, %tid.x; mad.lo.u32 %r9, %r5, 256, %r6; ld.param.u64 %rd3, [out];"
+                    "mad.wide.u32 %rd3, %r9, 4, %rd3; atom.global.add.u32 %r4, [%rd3], 1;")  # fmt: skip
+    module = ptxspec.load(source)
+    prepared = module.prepared("k", ctas, 256, workers=2)
+    for _ in range(20):  # each CTA is run once, whichever worker comes first, also in launches that repeat others
+        out = np.zeros(ctas * 256, np.uint32)
+        prepared.launch([out])
+        assert (out == 1).all()
+    assert prepared._plan._slots == each
+
+
+def test_ctas_of_two_workers_wait_for_one_another(used: list[int]) -> None:
+    """A barrier over a grid whose CTAs are all resident: half of them with each worker."""
+    source = kernel(
+        "mov.u32 %r5, %tid.x; setp.ne.u32 %p0, %r5, 0; @%p0 bra M; atom.global.add.u32 %r4, [%rd0], 1;"
+        "L: ld.volatile.global.u32 %r6, [%rd0]; setp.ne.u32 %p1, %r6, 8; @%p1 bra L; M: bar.sync 0;"
+    )
+    assert spread(source, 2, grid=8)[0] == 8 and used == [2]
+
+
+def test_short_launches_are_run_alone_until_they_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long they take is decided by an argument: so many rounds of a loop."""
+    source = kernel("ld.global.u32 %r5, [%rd0+4]; L: sub.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, 0; @%p0 bra L;"
+                    "atom.global.add.u32 %r4, [%rd0], 1;")  # fmt: skip
+    memory = ptxspec.Memory()
+    out = memory.put(np.zeros(2, np.uint32))
+    prepared = ptxspec.load(source).prepared("k", 16, 256, workers=2)
+    plan = prepared._plan
+    monkeypatch.setattr(launch_plan, "_SHORT", math.inf)
+
+    def launch(count: int) -> int:
+        memory.view(out, np.uint32, (2,))[:] = 0, count
+        steps = prepared.launch([out]).steps
+        assert memory.view(out, np.uint32, (2,))[0] == 16 * 256
+        return steps
+
+    short = [launch(1) for _ in range(4)]
+    assert len(set(short)) == 1 and plan.repetition is plan.alone._repeated is not None
+    assert launch(100) > 4 * short[0] and plan.repetition is None  # its time is asked for again
+    monkeypatch.setattr(launch_plan, "_SHORT", 0.0)
+    assert launch(100) == launch(100) and plan.repetition is plan._repeated  # both workers, if both had CTAs
+
+
 def test_an_interruption_just_before_the_wait_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal comes after the last look at signals and before the lock is waited for: nothing interrupts the wait itself."""
     stopped = threading.Event()
@@ -163,18 +233,18 @@ def test_an_interruption_just_before_the_wait_is_seen(monkeypatch: pytest.Monkey
         def __init__(self) -> None:
             self.lock, self.waits = threading.Lock(), 0
 
-        def acquire(self, timeout: float = -1) -> bool:
+        def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
             self.waits += timeout >= 0
             if self.waits == 2:
                 raise KeyboardInterrupt
-            return self.lock.acquire(timeout=timeout)
+            return self.lock.acquire(blocking, timeout)
 
         def release(self) -> None:
             self.lock.release()
 
     monkeypatch.setattr(workers, "Lock", Lock)
     with pytest.raises(KeyboardInterrupt):
-        workers.together([lambda: 1, lambda: 1 if stopped.wait(PATIENCE) else 0], stopped.set)
+        workers.together(after(lambda: 1 if stopped.wait(PATIENCE) else 0), stopped.set)
     assert stopped.is_set()
 
 
@@ -183,8 +253,8 @@ def test_an_interruption_after_the_lock_was_taken_waits_for_nothing(monkeypatch:
         def __init__(self) -> None:
             self.lock, self.interrupted = threading.Lock(), False
 
-        def acquire(self, timeout: float = -1) -> bool:
-            taken = self.lock.acquire(timeout=timeout)
+        def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+            taken = self.lock.acquire(blocking, timeout)
             if timeout >= 0 and taken and not self.interrupted:
                 self.interrupted = True
                 raise KeyboardInterrupt
@@ -195,4 +265,4 @@ def test_an_interruption_after_the_lock_was_taken_waits_for_nothing(monkeypatch:
 
     monkeypatch.setattr(workers, "Lock", Lock)
     with pytest.raises(KeyboardInterrupt):
-        workers.together([lambda: 1, lambda: time.sleep(0.05) or 1], lambda: None)
+        workers.together(after(lambda: time.sleep(0.05) or 1), lambda: None)

@@ -254,7 +254,7 @@ class ExactRun:
         m.tell = lambda kind, op, thread, value: self.note(EventKind(kind), op, thread, value=value)
         for name, taken in inventory.steps().items():
             setattr(m, name, inventory.scripted_step(*taken, m))
-        m.land_objects = lambda: 0
+        m.land_objects, m.take_ctas = lambda: 0, self.take_ctas
         m.threads_run, m.begin, m.end_batch, m.capacity = self.threads_run, self.begin, self.end_batch, slots * threads
         rows = slots * threads if self.program.asks_host else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
@@ -315,6 +315,13 @@ class ExactRun:
         if self.memory.fresh is not None:
             self.fill(self.memory.fresh, self.machine.first * self.extents.threads)
         self.stacks: list[list[Activation]] = [[] for _ in range(threads)]
+
+    def take_ctas(self, start: int, until: int) -> int:
+        """Take CTAs, as no other worker does."""
+        taken = int(self.memory.next_cta[0])
+        if taken == start:
+            self.memory.next_cta[0] = until
+        return taken
 
     def end_batch(self) -> None:
         """The threads of a batch have ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,10 +41,10 @@ class Host(NamedTuple):
     counting: CountCollector | None
     receivers: tuple[EventReceiver, ...]
 
-    def begin(self, prepared: PreparedProgram, slots: int, worker: int, host_empties: int) -> EngineRun:
-        """Make a worker ready, of which so many CTAs are resident at once."""
+    def begin(self, prepared: PreparedProgram, slots: int, worker: int, workers: int, host_empties: int) -> EngineRun:
+        """Make one of so many workers ready, of which so many CTAs are resident at once."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
-        self._set_numbers(running, slots, host_empties)
+        self._set_numbers(running, slots, workers, host_empties)
         self.schedule.begin(running)
         if self.receivers:
             running.observe(self.tell)
@@ -56,25 +55,18 @@ class Host(NamedTuple):
         for receiver in self.receivers:
             receiver.tell(rows)
 
-    def run(self, running: EngineRun, worker: int, share: Iterable[range]) -> int:
-        """Run a worker's share of the grid to its end, some CTAs after the others; how many steps that took. Raises LaunchError
-        if the program breaks a rule."""
-        for ctas in share:
-            running.set("first", ctas.start)
-            running.set("until", ctas.stop)
-            self.limits.begin_batch(worker, ctas.start)
-            try:
-                self._run(running, worker)
-            finally:
-                self.schedule.note(running)
+    def run(self, running: EngineRun, worker: int) -> int:
+        """Run CTAs until none is left that no worker has taken; how many steps that took. Raises LaunchError if the program
+        breaks a rule."""
+        self.limits.begin_batch(worker, running.get("first"))
+        try:
+            while not self.answers(running, worker, running.run()):
+                pass
+        finally:
+            self.schedule.note(running)
         if self.counting is not None:
             self.counting.gather(running.counted())
         return running.get("steps")
-
-    def _run(self, running: EngineRun, worker: int) -> None:
-        """Run until all CTAs of a part of the grid have ended."""
-        while not self.answers(running, worker, running.run()):
-            pass
 
     def answers(self, running: EngineRun, worker: int, code: int) -> bool:
         """Do what the driver came back for, as its code says; whether all CTAs have ended. Raises LaunchError if the launch
@@ -123,12 +115,12 @@ class Host(NamedTuple):
         note = f"choice {number} of the schedule, counted from 0, names thread {running.get('fault_thread')}, which cannot run"
         return LaunchError("schedule", note)
 
-    def _set_numbers(self, running: EngineRun, slots: int, host_empties: int) -> None:
+    def _set_numbers(self, running: EngineRun, slots: int, workers: int, host_empties: int) -> None:
         """Let the machine have the numbers that say what this launch is, and what it may take."""
         threads, extents = contracts.threads, self.extents
         stage = codes.NEW if host_empties == codes.FILLS else codes.EMPTIED
         numbers = {
-            "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
+            "ctas": extents.ctas, "workers": workers, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
             "warps_in_cta": contracts.warps.warps_of(extents.threads), "host_empties": host_empties,
             "lacking": threads.lanes_without_thread(extents.threads), "stage": stage, "pause_at": self.limits.pause,
             **self.limits.numbers(),

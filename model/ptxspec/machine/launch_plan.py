@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -32,7 +34,7 @@ from ptxspec.machine.program import KernelProgram
 from ptxspec.machine.repetition import RepeatedLaunch
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
-from ptxspec.machine.workers import CtaShare, together
+from ptxspec.machine.workers import together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 
@@ -47,6 +49,10 @@ if TYPE_CHECKING:
 IMAGES = tuple(OPAQUE_TYPES)
 #: bytes of memory of threads and CTAs that are kept from launch to launch, at most
 _KEPT = 1 << 22
+#: seconds that workers take for a launch which one of them would run as soon alone
+_SHORT = 8e-5
+#: a launch that one worker runs alone is repeated as long as it takes at most so many times the steps of the first
+_OUTGROWN = 4
 
 
 class Outcome(NamedTuple):
@@ -99,21 +105,28 @@ class LaunchPlan:
     the engine's arrays, serve all of them, if they are small."""
 
     def __init__(
-        self, launches: Launches, kernel: Kernel, extents: Extents, settings: LaunchSettings, limits: LaunchLimits
+        self,
+        launches: Launches,
+        kernel: Kernel,
+        extents: Extents,
+        settings: LaunchSettings,
+        limits: LaunchLimits,
+        spread: bool | None = None,
     ):
-        """`limits` are those of the first execution. Raises LaunchError if there is no room for one cluster, and ValueError for
-        too much shared memory."""
+        """`limits` are those of the first execution. `spread` says whether the code is for workers that share a grid; it is where
+        there are several. Raises LaunchError if there is no room for one cluster, and ValueError for too much shared memory."""
         self.limits = limits
         self._launches, self._kernel, self._settings = launches, kernel, settings
         self.program = launches.program(kernel.name, settings, extents)
         self._extents = extents._replace(shared=self.program.shared_size(extents.dynamic_shared))
         contracts.limits.check_shared(extents.dynamic_shared, self._extents.shared)
         self._parameters = Parameters(kernel)
-        self._slots, batch_bytes = limits.slots(self.program, self._extents)
         self._ctas = extents.ctas
-        self._all_ctas = (range(self._ctas),)
-        most = min(settings.workers, -(-self._ctas // self._slots)) if self.program.spreads else 1
-        self._workers = limits.workers(most, batch_bytes)
+        workers = settings.workers if self.program.spreads else 1
+        self._slots, self._workers = limits.shares(self.program, self._extents, workers)
+        #: whether the code is that of workers that share a grid; the seconds that they took last, and whether one alone takes no more
+        self._spread = self._workers > 1 if spread is None else spread
+        self._seconds, self._is_short = math.inf, False
         places = (*launches.checked.places.values(), *kernel.parameters)
         self._names_images = any(place.opaque for place in places)
         self._no_images = ImageUnit({}, {}, settings.profile, settings.engine == "native")
@@ -126,7 +139,7 @@ class LaunchPlan:
         self._keeps_host = self._keeps_host and not settings.schedule.chooses
         self._host: Host | None = None
         #: what the last execution has left for one that is like it
-        self.repetition: RepeatedLaunch | None = None
+        self._repeated: RepeatedLaunch | None = None
 
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
@@ -139,11 +152,26 @@ class LaunchPlan:
             self._launches, self._kernel, self._extents, self._settings._replace(observed=observed), self.limits
         )
 
+    @property
+    def repetition(self) -> RepeatedLaunch | None:
+        """What the last execution has left, if the next one may do with it."""
+        return self.alone._repeated if self._is_short else self._repeated
+
+    @cached_property
+    def alone(self) -> LaunchPlan:
+        """The same with one worker, which runs the code that several have."""
+        settings = self._settings._replace(workers=1)
+        return LaunchPlan(self._launches, self._kernel, self._extents, settings, self.limits, self._spread)
+
     def execute(self, args: Sequence[Any], reached: ReachedMemory) -> Outcome:
         """Run the grid, and let the arrays, the images and the module have what it wrote. The limits have begun. Raises what
         `Module.launch` does."""
+        if self._is_short:
+            outcome = self.alone.execute(args, reached)
+            self._is_short = self.alone._seconds < self._workers * _SHORT
+            return outcome
         launches, kernel, settings = self._launches, self._kernel, self._settings
-        self.repetition = None
+        self._repeated = None
         schedule = settings.schedule.again()
         unit = self._no_images
         if self._names_images or _has_images(args):
@@ -187,7 +215,7 @@ class LaunchPlan:
         if memory.own_bytes * len(self._memories) > _KEPT:
             self._forget()
         if not arrays and unit is self._no_images:
-            self.repetition = self._repetition(reached, blocks)
+            self._repeated = self._repetition(reached, blocks, steps)
         counts = None if counting is None else counting.counts(launches.checked)
         results = () if collector is None else (collector.findings(), collector.omitted)
         return Outcome(steps, schedule.reported, counts, *results)
@@ -208,19 +236,28 @@ class LaunchPlan:
             launches.space.forget([passed.block for passed in arrays])
             self._forget()
 
-    def _repetition(self, reached: ReachedMemory, blocks: Blocks) -> RepeatedLaunch | None:
+    def _repetition(self, reached: ReachedMemory, blocks: Blocks, steps: int) -> RepeatedLaunch | None:
         """What an execution has left that reached this memory, had these blocks, and neither images nor arrays of the host."""
-        host, running, launches = self._host, self._runs.get(0), self._launches
-        alone = self._workers == 1 and launches.heap is None and len(reached.memories) <= 1
-        if not alone or host is None or running is None or not self._memories or self.program.shadows is not None:
+        host, launches = self._host, self._launches
+        runs = [running for worker in range(self._workers) if (running := self._runs.get(worker)) is not None]
+        if host is None or len(runs) < self._workers or len(self._memories) < self._workers:
             return None
-        if launches.space.bits < 64 or self.limits.tells or not running.repeats or not launches.log.is_kept:
+        if launches.heap is not None or len(reached.memories) > 1 or self.program.shadows is not None:
             return None
-        return RepeatedLaunch(launches, self._parameters, host, running, reached, blocks, Outcome, self._forget)
+        if launches.space.bits < 64 or self.limits.tells or not launches.log.is_kept:
+            return None
+        if not all(running.repeats for running in runs):
+            return None
+        hosts = [host, *(host._replace(memory=memory) for memory in self._memories[1:])]
+        is_alone = self._spread and self._workers == 1
+        return RepeatedLaunch(
+            launches, self._parameters, list(zip(hosts, runs, strict=True)), reached, blocks, Outcome, self._forget,
+            _OUTGROWN * steps if is_alone else None,
+        )  # fmt: skip
 
     def _forget(self) -> None:
         """Let the next execution have other memory."""
-        self.repetition = None
+        self._repeated = None
         self._memories, self._runs, self._host, self._fills = [], {}, None, self._launches.fills
 
     def _memory(self, blocks: Blocks, parameters: bytes, args: Sequence[Any]) -> LaunchMemory:
@@ -322,30 +359,27 @@ class LaunchPlan:
         if stale is not None:
             assert isinstance(engine, ExactEngine)
             engine.stale = stale
-        prepared = engine.prepared(self.program, workers > 1, limits.check)
-        running = self._running(host, number, prepared, 0)
-        if workers == 1:
-            steps = host.run(running, 0, self._all_ctas)
-            if stale is not None:
-                stale.settle()
-        else:
-            steps = self._share(host, number, prepared, running)
+        prepared = engine.prepared(self.program, self._spread, limits.check)
+        works = [partial(host.run, self._running(host, number, prepared, 0), 0)]
+        for worker in range(1, workers):
+            beside = self._beside(host, worker)
+            works.append(partial(beside.run, self._running(beside, number, prepared, worker), worker))
+        began = time.perf_counter()
+        steps = together(works, limits.stop)
+        self._seconds = time.perf_counter() - began
+        self._is_short = workers > 1 and self._seconds < _SHORT
+        if stale is not None:
+            stale.settle()
         limits.note_end()
         return steps
 
-    def _share(self, host: Host, number: int, prepared: PreparedProgram, running: EngineRun) -> int:
-        """Let several workers run the grid, of which the first has its run; how many steps that took."""
-        workers = self._workers
-        while len(self._memories) < workers:
+    def _beside(self, host: Host, worker: int) -> Host:
+        """The host's side of another worker, which has memory of its own for its CTAs."""
+        if worker == len(self._memories):
             self._memories.append(host.memory.beside())
-        share = CtaShare(self._ctas, self._slots, workers)
-        works = [partial(host.run, running, 0, share.parts())]
-        for worker in range(1, workers):
-            of_worker = host._replace(memory=self._memories[worker])
-            of_worker.memory.begin_beside(host.memory)
-            running = self._running(of_worker, number, prepared, worker)
-            works.append(partial(of_worker.run, running, worker, share.parts()))
-        return together(works, self.limits.stop)
+        memory = self._memories[worker]
+        memory.begin_beside(host.memory)
+        return host._replace(memory=memory)
 
     def _running(self, host: Host, number: int, prepared: PreparedProgram, worker: int) -> EngineRun:
         """A worker's run of the launch of this number: that of the last execution, if it can be had again."""
@@ -356,7 +390,7 @@ class LaunchPlan:
         if host.memory.fresh is not None:
             empties = codes.FILLS
         numbered = host._replace(extents=self._extents.numbered(number))
-        running = numbered.begin(prepared, self._slots, worker, empties)
+        running = numbered.begin(prepared, self._slots, worker, self._workers, empties)
         if self._settings.engine == "native":  # a run of the exact engine is of one execution
             self._runs[worker] = cast("NativeRun", running)
         return running

@@ -102,23 +102,24 @@ class LaunchLimits:
         if now >= self._counted + MOMENT:  # to ask for the seconds of processors takes ten times as long
             self._counted, self._processor_ends = now, processor() + self._most_seconds
 
-    def slots(self, program: KernelProgram, extents: Extents) -> tuple[int, int]:
-        """(how many CTAs are resident at once, in whole clusters, and how many bytes they take). Raises LaunchError if there is
+    def shares(self, program: KernelProgram, extents: Extents, requested: int) -> tuple[int, int]:
+        """(how many CTAs of a worker are resident at once, in whole clusters; how many workers there are, of those wanted). If
+        all CTAs of the grid are resident together, with whichever worker, each worker has as many. Raises LaunchError if there is
         no room for one cluster."""
-        members, threads = extents.cluster_size, extents.threads
+        members, threads, ctas = extents.cluster_size, extents.threads, extents.ctas
         each = members * (threads * program.state_bytes + program.cta_bytes(extents.shared))
         most, room = resident(program), contracts.limits.resident_clusters
-        clusters = room(extents.ctas // members, members, threads, most, each, self.memory)
+        clusters = room(ctas // members, members, threads, most, each, self.memory)
         if not clusters:
             what = "a CTA" if members == 1 else f"a cluster of {members} CTAs"
             note = f"{what} of {threads} threads needs {each:,} bytes; memory_limit is {self.memory:,}"
             raise LaunchError("memory limit", note)
-        return clusters * members, clusters * each
-
-    def workers(self, requested: int, batch: int) -> int:
-        """How many threads of the host there is memory for, of those wanted: each has CTAs of its own, which take so many
-        bytes."""
-        return max(1, min(requested, self.memory // max(1, batch)))
+        if requested == 1:
+            return clusters * members, 1
+        most_workers = max(1, min(requested, self.memory // (clusters * each)))
+        equal = -(-ctas // (most_workers * members))
+        clusters = min(clusters, equal)
+        return clusters * members, min(most_workers, -(-ctas // (clusters * members)))
 
     def begin_batch(self, worker: int, first: int) -> None:
         """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""

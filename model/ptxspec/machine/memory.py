@@ -129,6 +129,8 @@ class LaunchMemory:
         self.buffers_of[contracts.state_spaces.OF_PARAMETERS] = np.zeros(room + PADDING, np.uint8)
         self.parameters = self.buffers_of[contracts.state_spaces.OF_PARAMETERS].data[:parameters]
         self.cluster, self.threads = cluster, threads // slots
+        #: the first CTA of the grid that no worker has taken
+        self.next_cta = np.zeros(1, np.int64)
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
         #: the asynchronous operations in flight, where a kernel initiates such
@@ -148,6 +150,7 @@ class LaunchMemory:
         """Begin a launch: `blocks` are global memory, and `heap` is there if a thread may allocate memory."""
         self.blocks, self.heap, self.heap_states = blocks, heap, _heap_states(heap)
         self.parameters[:] = parameters
+        self.next_cta[0] = 0
         self.in_flight = None
         self._begin_parts()
 

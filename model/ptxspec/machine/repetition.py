@@ -4,6 +4,7 @@ the last one has left is as the next one needs it, but for the bytes of paramete
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -13,6 +14,7 @@ from ptxspec.machine.host import Host
 from ptxspec.machine.marshalling import Parameters
 from ptxspec.machine.owned import NO_MEMORY, Memory, ReachedMemory, is_unchanged, memories_of
 from ptxspec.machine.pointers import Pointer
+from ptxspec.machine.workers import together
 
 if TYPE_CHECKING:
     from ptxspec.machine.launch import Launches
@@ -24,23 +26,26 @@ _NO_ARGUMENT = object()
 
 
 class RepeatedLaunch:
-    """What a launch under the native engine has left for the next one: one worker, no images, no array of the host, no heap, at
-    most one memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
+    """What a launch under the native engine has left for the next one: no images, no array of the host, no heap, at most one
+    memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
 
     def __init__(
         self,
         launches: Launches,
         parameters: Parameters,
-        host: Host,
-        running: NativeRun,
+        shares: Sequence[tuple[Host, NativeRun]],
         reached: ReachedMemory,
         blocks: Blocks,
         outcome: Callable[[int], Outcome],
         forget: Callable[[], None],
+        most_steps: int | None,
     ):
-        """`outcome` makes the result of a launch of its steps; `forget` is called if a launch fails."""
+        """`shares` are each worker's side. `outcome` makes the result of a launch of its steps; `forget` is called if a launch
+        fails, or takes more steps than `most_steps`, if that is given."""
         self._launches, self._fills = launches, launches.fills
-        self._host, self._running, self._forget = host, running, forget
+        host, self._running = shares[0]
+        self._shares, self._forget, self._most_steps = shares, forget, most_steps
+        self._next_cta = host.memory.next_cta
         self._limits, self._log = host.limits, launches.log
         self._memory: Callable[[], Memory | None] = ref(reached.memories[0]) if reached.memories else _nothing
         self._table: Callable[[], BlockTable | None] = ref(reached.tables[0]) if reached.tables else _nothing
@@ -104,29 +109,46 @@ class RepeatedLaunch:
         if log.known_rows[1] is not self._rows or launches.fills != self._fills:
             return None
         mark = log.again()
-        if not running.again(mark):
-            return None
+        for _, run in self._shares:
+            if not run.again(mark):
+                return None
         launches.number += 1
         self._limits.repeat()
+        self._next_cta[0] = 0
         try:
-            code = running.run()
-            if code != DONE:
-                self._go_on(code, reached, mark)
+            if len(self._shares) == 1:
+                code = running.run()
+                if code != DONE:
+                    self._go_on(0, code, reached, mark)
+                steps = running.numbers[running.steps_at]
+            else:
+                works = [partial(self._work, worker, reached, mark) for worker in range(len(self._shares))]
+                steps = together(works, self._limits.stop)
         except BaseException:
             self._blocks(reached, mark).undo()
             self._forget()
             raise
-        steps = running.numbers[running.steps_at]
         if steps != self._outcome.steps:
             self._outcome = self._make_outcome(steps)
+            if self._most_steps is not None and steps > self._most_steps:
+                self._forget()
         return self._outcome
 
-    def _go_on(self, code: int, reached: Memory | ReachedMemory, mark: int) -> None:
-        """Do what the driver came back for, until all CTAs have ended."""
-        host, running = self._host, self._running
+    def _work(self, worker: int, reached: Memory | ReachedMemory, mark: int) -> int:
+        """Run a worker's CTAs; how many steps that took."""
+        _, running = self._shares[worker]
+        code = running.run()
+        if code != DONE:
+            self._go_on(worker, code, reached, mark)
+        steps: int = running.numbers[running.steps_at]
+        return steps
+
+    def _go_on(self, worker: int, code: int, reached: Memory | ReachedMemory, mark: int) -> None:
+        """Do what a worker's driver came back for, until its CTAs have ended."""
+        host, running = self._shares[worker]
         host.memory.blocks = self._blocks(reached, mark)
         try:
-            while not host.answers(running, 0, code):
+            while not host.answers(running, worker, code):
                 code = running.run()
         finally:
             host.memory.end()

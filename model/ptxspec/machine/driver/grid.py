@@ -28,6 +28,10 @@ from ptxspec.machine.driver.warp_collectives import release_resuming, release_un
 #: arrivals that are looked at together
 TOGETHER = 256
 
+#: a worker takes this part of the CTAs that are left, divided by how many workers there are: much at first, since neighbours
+#: touch the same lines of memory, and little in the end, so that all end together
+PART = 2
+
 
 def run(m: DriverMachine) -> int:
     """Run until the grid is done, or the host is needed: which of the two, and for what."""
@@ -41,7 +45,7 @@ def run(m: DriverMachine) -> int:
             return code
     while True:
         if m.stage == NEW or m.stage == EMPTIED:
-            if m.first >= m.until:
+            if m.first >= m.until and not take_part(m):
                 return DONE
             code = begin_batch(m)
             if code:
@@ -60,6 +64,25 @@ def run(m: DriverMachine) -> int:
             return code
         if m.steps + m.extra_cost >= m.pause_at:
             return PAUSE
+
+
+def take_part(m: DriverMachine) -> int:
+    """Take CTAs that no worker has taken, whole batches but for the grid's last; whether there were any."""
+    start = m.take_ctas(0, 0)
+    while start < m.ctas:
+        until = m.ctas
+        if m.workers > 1:
+            share = m.slots * PART * m.workers
+            until = start + (m.ctas - start + share - 1) // share * m.slots
+            if until > m.ctas:
+                until = m.ctas
+        next_cta = m.take_ctas(start, until)
+        if next_cta == start:
+            m.first = start
+            m.until = until
+            return 1
+        start = next_cta
+    return 0
 
 
 def begin_batch(m: DriverMachine) -> int:

@@ -32,7 +32,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     warp_collectives.release_resuming, warp_collectives.release_place, objects.wait_for_object,
     objects.release_from_objects, arrivals.arrive, arrivals.execute,
     arrivals.execute_together, arrivals.warps_arrive_together, arrivals.note_ends, arrivals.thread_ended, turns.turns,
-    turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.begin_batch, grid.reset,
+    turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.take_part, grid.begin_batch, grid.reset,
     grid.last_step, grid.budget, grid.collect_arrivals, grid.next_batch, grid.consecutive_arrivals, grid.in_whole_warps,
     grid.release_waiters, grid.at_once,
 )  # fmt: skip

@@ -23,9 +23,10 @@ class DriverMachine(Protocol):
     A step is given, for each record, the record's number in its array, or the record's fields one by one; then operands. It gives
     the number of the rule that was broken, from 1 on, or 0, if it can break one; then its results."""
 
-    # what a launch is: its CTAs, those that are resident at once, the first of those that are not to run now, the threads of a
-    # CTA, the CTAs of a cluster, and the warps of a CTA
+    # what a launch is: its CTAs, the workers that share them, the CTAs of a worker that are resident at once, the one behind
+    # those that it has taken, the threads of a CTA, the CTAs of a cluster, and the warps of a CTA
     ctas: int
+    workers: int
     slots: int
     until: int
     threads: int
@@ -259,6 +260,9 @@ class DriverMachine(Protocol):
     def threads_run(self, block: int, count: int, limit: int, /) -> int:
         """A turn for each of the first threads of `scratch`, which stand at a block, until the steps reach the limit; `taken`
         says how many had one. 0, or why the driver goes back to the host."""
+
+    def take_ctas(self, start: int, until: int, /) -> int:
+        """The first CTA that no worker has taken. If it is `start`, those before `until` are taken now."""
 
     def begin(self) -> int | None:
         """Let the threads of a batch have their registers, and the CTAs their memory."""

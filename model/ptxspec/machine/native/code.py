@@ -14,7 +14,7 @@ from ptxspec.machine.driver.codes import IN_TURNS
 from ptxspec.machine.native.asynchrony import ending
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
-from ptxspec.machine.native.context import FIELD
+from ptxspec.machine.native.context import FIELD, field_text
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
 from ptxspec.machine.native.outlined import OutlinedFunctions
@@ -199,7 +199,7 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arriva
     known = {"meets": int(meets), "observes": int(observes), "each_arrival": int(each_arrival)} | (
         {} if chosen else {"chooses": IN_TURNS}
     )
-    supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
+    supplied = {"threads_run": 3, "take_ctas": 2, "begin": 0, "end_batch": 0, "land_objects": 0, "tell": 4}
     world = Environment(fields, arrays, steps, supplied, checked, known)
     needs = set(hosts.NEEDS)
     if observes:
@@ -208,6 +208,7 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arriva
         [
             compiled(inventory.FUNCTIONS, world, needs),
             _through("threads_run", "threads_run_at", 3),
+            _TAKING,
             _through("begin", "begin_at", 0),
             _through("end_batch", "end_batch_at", 0),
             _through("land_objects", "land_objects_at", 0),
@@ -216,6 +217,15 @@ def driver(checked: bool, meets: bool, chosen: bool, observes: bool, each_arriva
         ]
     )
     return Library(CodeSource(text, needs, entered=("drive",)))
+
+
+#: `take_ctas`: several workers, each in a thread of the host, have one number of the first CTA that none has taken
+_TAKING = f"""define internal i64 @take_ctas(ptr %context, i64 %start, i64 %until) {{
+{field_text("next_cta")}
+  %pair = cmpxchg ptr %next_cta, i64 %start, i64 %until monotonic monotonic
+  %first = extractvalue {{i64, i1}} %pair, 0
+  ret i64 %first
+}}"""
 
 
 def _through(name: str, field: str, count: int) -> str:

@@ -23,7 +23,7 @@ _OF_ROWS = tuple(f"{hosts.REGISTERS}_{what}" for what in ("size", "stride", "byt
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has; and last what few kernels
 #: have, so that the code of others does not depend on it
 CONTEXT = (
-    *_OF_ALL, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "threads_run_at", "begin_at",
+    *_OF_ALL, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "next_cta", "threads_run_at", "begin_at",
     "end_batch_at", "land_objects_at", "known", "noted_events", "tell_at",
     "failed_thread", "failed_op", "failed_address", "failed_why", *(f"failed_value{i}" for i in range(MOST_SHOWN)),
     *(f"{name}_bytes" for name in _OF_ALL), hosts.REGISTERS, *_OF_ROWS,
@@ -64,5 +64,5 @@ def field_at(name: str) -> str:
 
 def field_text(name: str, changes: bool = False) -> str:
     """Text that loads a field of the context into %name. Unless it `changes`, it is the same for as long as the code runs."""
-    type = "ptr" if name in ARRAYS or name == "record" else "i64"
+    type = "ptr" if name in (*ARRAYS, "record", "next_cta") else "i64"
     return f"{field_at(name)}\n  %{name} = load {type}, ptr %{name}_at" + ("" if changes else ", !invariant.load !9")

@@ -193,7 +193,7 @@ class NativeRun:
         self._noted = self.record.data
         self._raised: BaseException | None = None
         numbers = {
-            "record": address_of(self.record), "capacity": capacity,
+            "record": address_of(self.record), "next_cta": address_of(memory.next_cta), "capacity": capacity,
             **{f"{array}_stride": memory.strides[s] for s, array in layout.parts.items()},
             **{f"{array}_size": memory.sizes[s] for s, array in (hosts.SPACES | layout.parts).items()},
             **dict(zip(FACTS, extents.facts(), strict=True)),
@@ -234,8 +234,9 @@ class NativeRun:
         is_owner = self._worker.owner is self
         self._worker.owner = self
         self._worker.clear()
+        is_known = is_owner and not self.layout.tells_of_launch and self.get("known")  # not if it had no CTA
         self.context[:] = self._begun
-        self.set("known", int(is_owner and not self.layout.tells_of_launch))
+        self.set("known", int(is_known))
         self.set(LAUNCH, launch)
         self._begin(is_owner)
         return True
@@ -245,7 +246,8 @@ class NativeRun:
         """Whether `again` may begin launches like this one: whether it has nothing of its own but parameters."""
         observed, memory = self.flow.observed, self.memory
         alone = observed.counts or observed.kinds or self.program.asynchronous is not None or memory.fresh is not None
-        return not (alone or self.layout.tells_of_launch or memory.heap is not None or self.get("host_empties"))
+        alone = alone or self.layout.tells_of_launch or memory.heap is not None or bool(self.get("host_empties"))
+        return not alone and bool(self.get("known"))
 
     def again(self, mark: int) -> bool:
         """Begin a launch as the last one was; `mark` is that of the pages it has saved. False if others had the arrays."""
