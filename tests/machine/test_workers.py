@@ -191,6 +191,19 @@ def test_each_worker_has_as_many_ctas_if_all_are_resident(ctas: int, each: int) 
     assert prepared._plan._slots == each
 
 
+def test_a_worker_that_had_no_cta_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first worker runs the grid alone, then the second: nothing of the launch was prepared for that before."""
+    source = kernel("mov.u32 %r5, %ctaid.x; mov.u32 %r6, %tid.x; mad.lo.u32 %r9, %r5, 256, %r6; ld.param.u64 %rd3, [out];"
+                    "mad.wide.u32 %rd3, %r9, 4, %rd3; st.global.u32 [%rd3], %r9;")  # fmt: skip
+    prepared = ptxspec.load(source).prepared("k", 64, 256, workers=2)
+    monkeypatch.setattr(launch_plan, "_SHORT", 0.0)
+    for order in (1, -1, 1, -1):
+        monkeypatch.setattr(launch_plan, "together", lambda works, _, order=order: sum(w() for w in works[::order]))
+        out = np.zeros(64 * 256, np.uint32)
+        prepared.launch([out])
+        assert out.tolist() == list(range(64 * 256))
+
+
 def test_ctas_of_two_workers_wait_for_one_another(used: list[int]) -> None:
     """A barrier over a grid whose CTAs are all resident: half of them with each worker."""
     source = kernel(

@@ -124,7 +124,7 @@ class LaunchPlan:
         self._ctas = extents.ctas
         workers = settings.workers if self.program.spreads else 1
         self._slots, self._workers = limits.shares(self.program, self._extents, workers)
-        #: whether the code is that of workers that share a grid; the seconds that they took last, and whether one alone takes no more
+        #: whether the code is that of several workers; the seconds of the last time, and whether one alone takes no more
         self._spread = self._workers > 1 if spread is None else spread
         self._seconds, self._is_short = math.inf, False
         places = (*launches.checked.places.values(), *kernel.parameters)
