@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 import time
@@ -196,7 +195,7 @@ def test_a_worker_that_had_no_cta_begins_anew(monkeypatch: pytest.MonkeyPatch) -
     source = kernel("mov.u32 %r5, %ctaid.x; mov.u32 %r6, %tid.x; mad.lo.u32 %r9, %r5, 256, %r6; ld.param.u64 %rd3, [out];"
                     "mad.wide.u32 %rd3, %r9, 4, %rd3; st.global.u32 [%rd3], %r9;")  # fmt: skip
     prepared = ptxspec.load(source).prepared("k", 64, 256, workers=2)
-    monkeypatch.setattr(launch_plan, "_SHORT", 0.0)
+    monkeypatch.setattr(workers, "LONG", 0.0)
     for order in (1, -1, 1, -1):
         monkeypatch.setattr(launch_plan, "together", lambda works, _, order=order: sum(w() for w in works[::order]))
         out = np.zeros(64 * 256, np.uint32)
@@ -213,15 +212,36 @@ def test_ctas_of_two_workers_wait_for_one_another(used: list[int]) -> None:
     assert spread(source, 2, grid=8)[0] == 8 and used == [2]
 
 
-def test_short_launches_are_run_alone_until_they_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long they take is decided by an argument: so many rounds of a loop."""
+def chosen(*seconds: tuple[float, float]) -> list[bool]:
+    """Whether each launch is run alone, of those that take so many seconds, shared and alone."""
+    choice, made = workers.SharingChoice(True), []
+    for pair in seconds:
+        made.append(choice.is_alone)
+        choice.note(pair[choice.is_alone])
+    return made
+
+
+def test_short_launches_are_run_as_took_less_time() -> None:
+    trials = [False, True, False, True]
+    assert chosen(*[(1e-4, 5e-5)] * 8) == [*trials, *[True] * 4]
+    assert chosen(*[(1e-4, 2e-4)] * 8) == [*trials, *[False] * 4]
+    assert chosen(*[(5e-3, 1e-2)] * 5) == [False] * 5  # one that takes long is never tried alone
+    assert chosen((5e-2, 0), *[(1e-4, 5e-5)] * 5) == [False, False, True, False, True, True]  # the first was compiled
+
+
+def test_a_launch_that_outgrows_what_was_measured_is_tried_again() -> None:
+    short, long = (1e-4, 5e-5), (4e-3, 8e-3)
+    assert chosen(*[short] * 6, *[long] * 3) == [False, True, False, True, True, True, True, False, False]
+
+
+def test_what_is_run_alone_is_repeated_until_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a launch takes is decided by a word of memory: so many rounds of a loop."""
     source = kernel("ld.global.u32 %r5, [%rd0+4]; L: sub.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, 0; @%p0 bra L;"
                     "atom.global.add.u32 %r4, [%rd0], 1;")  # fmt: skip
     memory = ptxspec.Memory()
     out = memory.put(np.zeros(2, np.uint32))
     prepared = ptxspec.load(source).prepared("k", 16, 256, workers=2)
     plan = prepared._plan
-    monkeypatch.setattr(launch_plan, "_SHORT", math.inf)
 
     def launch(count: int) -> int:
         memory.view(out, np.uint32, (2,))[:] = 0, count
@@ -229,10 +249,13 @@ def test_short_launches_are_run_alone_until_they_take_longer(monkeypatch: pytest
         assert memory.view(out, np.uint32, (2,))[0] == 16 * 256
         return steps
 
-    short = [launch(1) for _ in range(4)]
-    assert len(set(short)) == 1 and plan.repetition is plan.alone._repeated is not None
-    assert launch(100) > 4 * short[0] and plan.repetition is None  # its time is asked for again
-    monkeypatch.setattr(launch_plan, "_SHORT", 0.0)
+    short = launch(1)
+    assert not plan._sharing.is_settled and plan.repetition is None
+    for name, value in {"is_settled": True, "is_alone": True, "note": lambda _: None}.items():
+        monkeypatch.setattr(plan._sharing, name, value)
+    assert short == launch(1) == launch(1) and plan.repetition is plan.alone._repeated is not None
+    assert launch(100) > 4 * short and plan.repetition is None  # its time is asked for again
+    monkeypatch.setattr(plan._sharing, "is_alone", False)
     assert launch(100) == launch(100) and plan.repetition is plan._repeated  # both workers, if both had CTAs
 
 

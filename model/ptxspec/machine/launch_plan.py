@@ -34,7 +34,7 @@ from ptxspec.machine.program import KernelProgram
 from ptxspec.machine.repetition import RepeatedLaunch
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
-from ptxspec.machine.workers import together
+from ptxspec.machine.workers import OUTGROWN, SharingChoice, together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 
@@ -49,10 +49,6 @@ if TYPE_CHECKING:
 IMAGES = tuple(OPAQUE_TYPES)
 #: bytes of memory of threads and CTAs that are kept from launch to launch, at most
 _KEPT = 1 << 22
-#: seconds that workers take for a launch which one of them would run as soon alone
-_SHORT = 8e-5
-#: a launch that one worker runs alone is repeated as long as it takes at most so many times the steps of the first
-_OUTGROWN = 4
 
 
 class Outcome(NamedTuple):
@@ -124,9 +120,10 @@ class LaunchPlan:
         self._ctas = extents.ctas
         workers = settings.workers if self.program.spreads else 1
         self._slots, self._workers = limits.shares(self.program, self._extents, workers)
-        #: whether the code is that of several workers; the seconds of the last time, and whether one alone takes no more
+        #: whether the code is that of several workers; whether they share a launch; and the seconds that the last one took
         self._spread = self._workers > 1 if spread is None else spread
-        self._seconds, self._is_short = math.inf, False
+        self._sharing = SharingChoice(self._workers > 1)
+        self._seconds = math.inf
         places = (*launches.checked.places.values(), *kernel.parameters)
         self._names_images = any(place.opaque for place in places)
         self._no_images = ImageUnit({}, {}, settings.profile, settings.engine == "native")
@@ -155,7 +152,9 @@ class LaunchPlan:
     @property
     def repetition(self) -> RepeatedLaunch | None:
         """What the last execution has left, if the next one may do with it."""
-        return self.alone._repeated if self._is_short else self._repeated
+        if not self._sharing.is_settled:
+            return None
+        return self.alone._repeated if self._sharing.is_alone else self._repeated
 
     @cached_property
     def alone(self) -> LaunchPlan:
@@ -166,9 +165,9 @@ class LaunchPlan:
     def execute(self, args: Sequence[Any], reached: ReachedMemory) -> Outcome:
         """Run the grid, and let the arrays, the images and the module have what it wrote. The limits have begun. Raises what
         `Module.launch` does."""
-        if self._is_short:
+        if self._sharing.is_alone:
             outcome = self.alone.execute(args, reached)
-            self._is_short = self.alone._seconds < self._workers * _SHORT
+            self._sharing.note(self.alone._seconds)
             return outcome
         launches, kernel, settings = self._launches, self._kernel, self._settings
         self._repeated = None
@@ -252,7 +251,7 @@ class LaunchPlan:
         is_alone = self._spread and self._workers == 1
         return RepeatedLaunch(
             launches, self._parameters, list(zip(hosts, runs, strict=True)), reached, blocks, Outcome, self._forget,
-            _OUTGROWN * steps if is_alone else None,
+            OUTGROWN * steps if is_alone else None,
         )  # fmt: skip
 
     def _forget(self) -> None:
@@ -367,7 +366,7 @@ class LaunchPlan:
         began = time.perf_counter()
         steps = together(works, limits.stop)
         self._seconds = time.perf_counter() - began
-        self._is_short = workers > 1 and self._seconds < _SHORT
+        self._sharing.note(self._seconds)
         if stale is not None:
             stale.settle()
         limits.note_end()

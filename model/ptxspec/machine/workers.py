@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 import _thread
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
 
 #: the seconds after which an interruption is seen at the latest
 INTERRUPTED_AFTER = 0.25
+#: a launch that takes workers longer, in seconds, is always shared
+LONG = 2e-3
+#: so many launches are shared and run alone in turns, before it is decided which is better
+TRIALS = 4
+#: a launch that takes so many times as long as another one of its kind is another one
+OUTGROWN = 4
+
+
+class SharingChoice:
+    """Whether several workers share the launches of a plan, or one runs them alone: to wake another one takes longer than it
+    saves where a launch is short. Both ways are tried in turns, and the one that has taken less time is kept."""
+
+    def __init__(self, may_share: bool):
+        #: whether the next launch is run alone, and whether it is decided
+        self.is_alone, self.is_settled = False, not may_share
+        self._may_share = may_share
+        self._begin()
+
+    def _begin(self) -> None:
+        self._tried = 0
+        #: the least seconds of a launch that is shared, and of one that is not
+        self._least = [math.inf, math.inf]
+
+    def note(self, seconds: float) -> None:
+        """Note what the last launch took, and choose for the next one."""
+        if not self._may_share:
+            return
+        if seconds > OUTGROWN * self._least[self.is_alone]:
+            self._begin()
+        self._least[self.is_alone] = min(seconds, self._least[self.is_alone])
+        self._tried += 1
+        shared, alone = self._least
+        is_long = shared > LONG and not self.is_alone
+        self.is_settled = is_long or self._tried >= TRIALS
+        if not is_long:
+            self.is_alone = alone < shared if self.is_settled else not self.is_alone
 
 
 def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> int:
