@@ -12,7 +12,7 @@ import pytest
 import ptxspec
 from ptxspec.query.outcomes import Unsupported
 
-MEMORY = ".b128 x = 1; .b128 w; .shared .b128 y; .shared .b32 z; .shared mbarrier bar = 1;"
+MEMORY = ".b128 x = 1; .b128 w; .tensormap m = x; .shared .b128 y; .shared .b32 z; .shared mbarrier bar = 1;"
 
 
 def with_rows(*rows: str, memory: str = MEMORY, place: str = "cta 0,gpu 0") -> str:
@@ -30,9 +30,24 @@ REFUSED = {
     "a copy over an object": (["cp.async.ca.shared.global [bar], [x], 8"], "accesses the bytes of an object"),
     "a step on no object": (["mbarrier.arrive.shared.b64 _, [y]"], "y is no object"),
     "a copy that completes on no object": ([COPY.replace("[bar]", "[z]")], "accesses no variable|z is no object"),
-    "a box of a tensor": (
+    "a box without a tensor map": (
         ["cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [y], [w, {0}], [bar]"],
-        r"cp\.async\.bulk\.tensor.*no tensor maps",
+        r"cp\.async\.bulk\.tensor.*accesses no variable",
+    ),
+    "a field of a tensor map that is not its address": (
+        ["tensormap.replace.tile.box_dim.global.b1024.b32 [m], 0, 2"], "replaces the address alone",
+    ),
+    "a store to a tensor map": (["st.weak.global.u32 [m + 8], 2"], "replaces the address alone"),
+    "a box that depends on what is read": (
+        ["ld.weak.global.u32 r1, [w]",
+         "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [y], [m, {r1}], [bar]"],
+        "depends on what is read",
+    ),
+    "a product of nothing": (["wgmma.fence", "wgmma.mma_async r0"], "a register and the variable"),
+    "a product of global memory": (["wgmma.fence", "wgmma.mma_async r0, x"], "accesses no variable"),
+    "a product as PTX has it": (
+        ["wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {r0, r1}, d, d, p, 1, 1, 0, 0"],
+        "the variable that it reads",
     ),
     "a reduction in the thread's own CTA": (
         ["red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [z], 1, [bar]"],
@@ -177,6 +192,40 @@ def text_with_reductions(seed: int) -> str:
     return "\n".join(["PTX t", f"{{ {memory} }}", f"{heads} ;", *(f"{row} ;" for row in rows), asked])
 
 
+def text_with_boxes(seed: int) -> str:
+    """Two threads with copies of boxes, products and a tensor map that may be changed."""
+    source = random.Random(f"boxes {seed}")
+    columns = [[row for _ in range(source.randrange(1, 4)) for row in _step_with_boxes(source)] for _ in range(2)]
+    for column in columns:
+        if any("wgmma.mma_async" in row for row in column):
+            column += source.choice([["wgmma.commit_group", "wgmma.wait_group 0"]] * 4 + [["wgmma.wait_group 0"]])
+    heads = " | ".join(f"P{k}@cta {source.choice([0, 0, 1])},gpu 0" for k in range(2))
+    rows = [" | ".join(c[i] if i < len(c) else "" for c in columns) for i in range(max(map(len, columns)))]
+    reading = [k for k, column in enumerate(columns) if any(" r0, " in row for row in column)] or [0]
+    asked = f"P{source.choice(reading)}:r0 == {source.choice([0, 0, 1, 1, 2, 3])}"
+    memory = ".b128 x = 1; .b128 z = 2; .tensormap m = x; .shared .b128 y = 3; .shared mbarrier bar = 1;"
+    return "\n".join(["PTX t", f"{{ {memory} }}", f"{heads} ;", *(f"{row} ;" for row in rows), f"exists ({asked})"])
+
+
+def _step_with_boxes(source: random.Random) -> list[str]:
+    """One or several rows of a thread."""
+    delivers = "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [y], [m, {0}], [bar]"
+    changes = ["mov.u64 a, z", "tensormap.replace.tile.global_address.global.b1024.b64 [m], a"]
+    steps: list[list[str]] = [
+        [f"st.global.u32 [{source.choice('xz')}], 0"], ["st.shared.u32 [y], 0"],
+        [f"ld.global.u32 r0, [{source.choice('xz')}]"], ["ld.shared.u32 r0, [y]"],
+        ["mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16", delivers],
+        ["mbarrier.try_wait.parity.shared.b64 p, [bar], 0", "@p ld.shared.u32 r0, [y]"],
+        ["cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [m, {0}], [y]", "cp.async.bulk.commit_group"],
+        [f"cp.async.bulk.wait_group{source.choice(['', '.read'])} 0"],
+        ["wgmma.fence", "wgmma.mma_async r0, y", "wgmma.commit_group", "wgmma.wait_group 0"],
+        ["wgmma.fence", "wgmma.mma_async r1, y"],
+        changes, ["mov.u64 b, m", "fence.proxy.tensormap::generic.acquire.gpu [b], 128"],
+        [source.choice(["fence.proxy.async", "fence.acq_rel.gpu", "bar.sync 0"])],
+    ]  # fmt: skip
+    return source.choice(steps)
+
+
 def compare(seed: int, written: Callable[[int], str] = random_text) -> str:
     text = written(seed)
     try:
@@ -199,6 +248,15 @@ def worth(counts: Counter[str]) -> None:
 @pytest.mark.slow
 def test_random_programs() -> None:
     worth(Counter(map(compare, range(60))))
+
+
+def test_random_programs_with_boxes() -> None:
+    worth(Counter(compare(seed, text_with_boxes) for seed in range(24)))
+
+
+@pytest.mark.slow
+def test_more_random_programs_with_boxes() -> None:
+    worth(Counter(compare(seed, text_with_boxes) for seed in range(100, 260)))
 
 
 def test_random_programs_with_reductions() -> None:

@@ -176,6 +176,7 @@ EDITIONS = [
     (alone("mbarrier.arrive.shared.b64 _, [bar]", memory="x = 0; .shared mbarrier bar = 1;"), "7.0"),
     (alone("cp.async.bulk.global.shared::cta.bulk_group [x], [y], 16", memory=".b128 x; .shared .b128 y;"), "8.0"),
     (alone("fence.proxy.async"), "8.0"),
+    (alone("fence.proxy.tensormap::generic.release.gpu"), "8.0"),
     (alone("mbarrier.arrive.release.cluster.shared.b64 _, [bar]", memory="x = 0; .shared mbarrier bar = 1;"), "8.0"),
     (alone("st.release.gpu x, 1"), "6.0"),
     (alone("ld.acquire.gpu r0, x"), "6.0"),
@@ -271,9 +272,11 @@ def test_steps_on_objects() -> None:
 
 def fences_connect() -> bool:
     """Whether a fence with an order is for what its kind says, later accesses first and earlier ones behind, and one without for
-    both directions."""
+    both directions; and of those for tensor maps not the one that releases."""
     kind, proxies = OperationKind.PROXY_FENCE, (Proxy.TENSORMAP, Proxy.GENERIC)
-    one_way = Operation(kind, 0, ThreadPlace(0, 0, 0), 0, "", Order.RELEASE, proxies=proxies)
+    one_way = Operation(kind, 0, ThreadPlace(0, 0, 0), 0, "", Order.ACQUIRE, proxies=proxies)
+    releases = replace(one_way, order=Order.RELEASE)
+    of_copies = replace(releases, proxies=(Proxy.ASYNC, Proxy.GENERIC))
     both = replace(one_way, order=None)
     connects, there, back = (
         contracts.causality.connects,
@@ -286,6 +289,8 @@ def fences_connect() -> bool:
         and connects(both, *there)
         and connects(both, *back)
         and not connects(one_way, *back)
+        and not connects(releases, *there)
+        and connects(of_copies, Proxy.GENERIC, Proxy.ASYNC)
         and not other
     )
 

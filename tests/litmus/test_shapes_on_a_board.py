@@ -69,6 +69,8 @@ def test_most_tests_are_asked_and_the_others_have_a_reason() -> None:
     assert shape_answers.kernel_of(case_of("MP by a proxy").text).refusal == "another proxy"
     assert shape_answers.kernel_of(case_of("barrier", wait="bar.sync 1").text).refusal == "waits for ever"
     assert shape_answers.kernel_of(case_of("MP", place="cta 0,gpu 1").text).refusal == "two GPUs"
+    assert shape_answers.refusal_of(case_of("MP by a box", at="0")) == "a tensor map"
+    assert shape_answers.refusal_of(case_of("product of a store")) == "not PTX"
     assert shape_answers.refusal_of(case_of("an arrival for two", count="1")) == "breaks a rule"
 
 

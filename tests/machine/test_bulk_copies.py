@@ -38,11 +38,11 @@ SHOW: setp.ge.u32 %p, %c, %size; @%p bra SHOWN; ld.shared.u32 %r, [%b]; st.globa
 add.u32 %c, %c, %n; add.u32 %b, %b, %n; cvt.u64.u32 %s, %n; add.u64 %o, %o, %s; bra SHOW; SHOWN:"""
 
 
-def launch(body: str, data: np.ndarray, out: np.ndarray, block: int = 32, **how: Any) -> None:
+def launch(body: str, data: np.ndarray, out: np.ndarray, block: int = 32, **how: Any) -> ptxspec.Outcome:
     text = f"{HEAD}{body}\n{'' if 'cluster' not in how else SYNC}\nret; }}"
     how.setdefault("grid", 1)
     size = how.pop("size", data.nbytes)
-    ptxspec.load(text).launch("k", block=block, args=[data, out, np.uint32(size)], **how)
+    return ptxspec.load(text).launch("k", block=block, args=[data, out, np.uint32(size)], **how)
 
 
 def words(count: int, seed: int = 1) -> np.ndarray:
@@ -198,6 +198,53 @@ red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [
 ld.shared.u32 %r, [room + 16]; @%first st.shared.u32 [room], %r; bar.sync 0; {SHOW}"""
     launch(body, words(4), out, engine=engine, grid=2, cluster=2, copies=copies)
     assert out.reshape(2, 4).tolist() == [[496, 1, 5, 16], [496, 0, 5, 16]]
+
+
+SUM = f"""{INIT} mov.u32 %size, 128; {EXPECT} st.shared.u64 [room], 0; {SYNC}
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%to], 1, [%tobar];"""
+#: beside asynchronous reductions of other CTAs: what is morally strong with them
+BESIDE = {
+    "a reduction at the scope of the cluster": "red.relaxed.cluster.shared::cluster.add.u32 [room], 1;",
+    "one at the scope of the system": "red.relaxed.sys.shared::cta.add.u32 [room], 1;",
+    "an atomic operation": "atom.relaxed.gpu.shared.add.u32 %r, [room], 1;",
+    "a load": "ld.relaxed.cluster.shared.u32 %r, [room];",
+}
+#: and what is not: at too small a scope, weak, or of another size
+RACING = {
+    "a reduction at the scope of the CTA": "red.relaxed.cta.shared.add.u32 [room], 1;",
+    "a weak store": "st.shared.u32 [room], 1;",
+    "a weak load": "ld.shared.u32 %r, [room];",
+    "a reduction of eight bytes": "red.relaxed.cluster.shared.add.u64 [room], 1;",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("copies", WAYS)
+@pytest.mark.parametrize("what", BESIDE)
+def test_strong_accesses_beside_asynchronous_reductions(what: str, copies: str, engine: str) -> None:
+    out = np.zeros(2 * 4, np.uint32)
+    body = f"{SUM} {BESIDE[what]} {WAIT} {SYNC} mov.u32 %size, 16; {SHOW}"
+    ran = launch(body, words(4), out, engine=engine, grid=2, cluster=2, copies=copies, check="race")
+    assert ran.findings == ()
+    assert out.reshape(2, 4)[:, 0].tolist() == [32 if what == "a load" else 64] * 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("what", RACING)
+def test_other_accesses_beside_asynchronous_reductions(what: str, engine: str) -> None:
+    body = f"{SUM} {RACING[what]} {WAIT}"
+    assert rule_of(body, engine=engine, grid=2, cluster=2, copies="late") == "copy not waited for"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reductions_by_two_proxies(engine: str) -> None:
+    """A bulk reduction and an asynchronous one are not morally strong, and those of four and of eight bytes are not either."""
+    how = "shared::cluster.{}mbarrier::complete_tx::bytes.add"
+    bulk = f"@%first cp.reduce.async.bulk.{how.format('shared::cta.')}.u32 [%to], [room + 64], %size, [%tobar];"
+    wide, after = (f"red.async.relaxed.cluster.{how.format('')}.{type} [%to], 1, [%tobar];" for type in ("u64", "u32"))
+    for first in (bulk, wide):
+        before = f"{INIT} mov.u32 %size, 16; {SYNC} {first}"
+        assert rule_of(before + after, engine=engine, grid=2, cluster=2, copies="late") == "copy not waited for"
 
 
 # what breaks a rule -----------------------------------------------------------------------------------------------------

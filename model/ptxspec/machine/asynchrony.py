@@ -15,7 +15,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.machine.events import EventKind
-from ptxspec.machine.operations import OperationsMachine
+from ptxspec.machine.operations import MOST_CLASSES, Clusters, OperationsMachine
 from ptxspec.terms.registries import OBJECT_BITS
 
 _page, _limits = contracts.asynchrony, contracts.limits
@@ -31,8 +31,6 @@ OBJECT: int = _page.OBJECT
 #: how many lists of operations there are for lines, a power of two, and which half of them is which
 LISTS = 1 << 14
 TARGET, SOURCE = 0, LISTS
-#: of those that write, those that do not change what is there as others may at the same time
-CHANGED = -1
 READ, WRITE, INITIATE, END = (
     int(kind) for kind in (EventKind.READ, EventKind.WRITE, EventKind.INITIATE, EventKind.END)
 )
@@ -368,7 +366,7 @@ def completion_breaks(m: OperationsMachine) -> int:
 
 def may_begin(m: OperationsMachine, place: int) -> int:
     """Whether an object may begin at a location."""
-    return may_write(m, place, OBJECT)
+    return may_write(m, place, OBJECT, 0, 0)
 
 
 # Pieces -----------------------------------------------------------------------------------------------------------------
@@ -542,36 +540,47 @@ def unlist_lines(m: OperationsMachine, which: int, number: int, begin: int, size
         m.free_node = node
 
 
-def may_read(m: OperationsMachine, begin: int, size: int) -> int:
-    """Whether no operation in flight writes any of so many bytes."""
-    return are_spared(m, TARGET, begin, size)
+def nearness(m: Clusters, thread: int, other: int) -> int:
+    """How near two threads are: in one CTA (0), one cluster (1), or neither."""
+    cta = thread // m.threads
+    there = other // m.threads
+    if cta == there:
+        return 0
+    return 1 if cta // m.cluster == there // m.cluster else 2
 
 
-def may_write(m: OperationsMachine, begin: int, size: int) -> int:
-    """Whether no operation in flight reads or writes any of so many bytes."""
-    return are_spared(m, TARGET, begin, size) and are_spared(m, SOURCE, begin, size)
+def may_read(m: OperationsMachine, begin: int, size: int, thread: int, spared: int) -> int:
+    """Whether no operation in flight writes any of so many bytes, but by changes that are spared."""
+    return are_spared(m, TARGET, begin, size, thread, spared)
 
 
-def may_change(m: OperationsMachine, begin: int, size: int) -> int:
-    """The same for an operation that changes bytes, as others may that are in flight."""
-    return are_spared(m, CHANGED, begin, size) and are_spared(m, SOURCE, begin, size)
+def may_write(m: OperationsMachine, begin: int, size: int, thread: int, spared: int) -> int:
+    """Whether, besides, none reads them."""
+    return are_spared(m, TARGET, begin, size, thread, spared) and are_spared(m, SOURCE, begin, size, thread, 0)
 
 
-def are_spared(m: OperationsMachine, which: int, begin: int, size: int) -> int:
-    """Whether no operation in flight writes, or reads, any of so many bytes; or none writes them that does not change them."""
+def is_spared(m: OperationsMachine, number: int, thread: int, spared: int) -> int:
+    """Whether a thread may touch what an operation changes, as AsynchronousUse.spared_by has it."""
+    if spared == 0 or m.operation_change[number] == 0:
+        return 0
+    which = m.class_of_change(m.operation_change[number] - 1)
+    return spared >> (which + MOST_CLASSES * nearness(m, thread, m.operation_thread[number])) & 1
+
+
+def are_spared(m: OperationsMachine, which: int, begin: int, size: int, thread: int, spared: int) -> int:
+    """Whether no operation in flight writes, or reads, any of so many bytes, but by changes that are spared."""
     first = begin >> LINE_LOG2
-    lists = which if which == SOURCE else TARGET
     for line in range(first, first + lines_of(m, begin, size)):
-        node = m.line_list[lists + line % LISTS]
+        node = m.line_list[which + line % LISTS]
         while node:
             number = m.node_operation[node]
             if which == SOURCE:
-                spared = m.spares_source(number, begin, size)
-            elif which == CHANGED and m.operation_change[number] and m.operation_change[number] <= m.shared:
-                spared = 1
+                fine = m.spares_source(number, begin, size)
+            elif is_spared(m, number, thread, spared):
+                fine = 1
             else:
-                spared = m.spares_target(number, begin, size)
-            if not spared:
+                fine = m.spares_target(number, begin, size)
+            if not fine:
                 return 0
             node = m.node_next[node]
     return 1
@@ -583,5 +592,5 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     object_changes_now, completion_breaks, may_begin, operations_end, operation_leaves, source_is_free, operation_ends,
     batch_ends, mark_of, is_complete, has_read, completes_on_object, turn_begins, objects_complete, rest_lands,
     piece_lands, copy, change_elements, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
-    may_change, are_spared,
+    nearness, is_spared, are_spared,
 )  # fmt: skip

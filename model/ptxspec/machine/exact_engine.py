@@ -179,8 +179,8 @@ class ThreadFaulted(Exception):
 
 class AccessPlan(NamedTuple):
     """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
-    access leaves a variable for certain; what is accessed; where a generic address must lie; and whether
-    the access is to the shadow of that memory."""
+    access leaves a variable for certain; what is accessed; where a generic address must lie; whether
+    the access is to the shadow of that memory; and the changes by asynchronous operations that are spared."""
 
     address: Function
     holds: Function | None
@@ -190,6 +190,7 @@ class AccessPlan(NamedTuple):
     write: bool
     into: tuple[str, ...]
     shadow: bool
+    spared: int
 
 
 class ExactRun:
@@ -883,7 +884,7 @@ class ExactRun:
             check_demand(effect.rule, *self.values("holds", (effect.holds,), {}, thread))
             self.address = None  # that a copy reads too much is said of none
         _, align = extent_of(op)
-        slot, changes = thread // self.extents.threads, effect.shares
+        slot = thread // self.extents.threads
         size, read = self.values("initiated", (effect.size, effect.read), {}, thread)
         lead, reorder, fill = self.values("arranged", (effect.lead, effect.reorder, effect.fill), {}, thread)
         if effect.only_reads:
@@ -895,7 +896,7 @@ class ExactRun:
             check_read(lead + read, size)
         self.address = to
         check_variable(self.program, index, to, align)
-        target = self.memory.ranged(effect.space, to, align, size, True, slot, thread, changes=changes)
+        target = self.memory.ranged(effect.space, to, align, size, True, slot, thread, spared=self.spared(op))
         begin, carried = None, b""
         if isinstance(effect.source, Carried):
             width = effect.source.type.bytes
@@ -978,7 +979,7 @@ class ExactRun:
             check_variable(self.program, self.index, address, plan.size)
         slot = thread // self.extents.threads
         return self.memory.access(
-            plan.space, address, plan.size, plan.write, slot, thread, plan.into, plan.shadow, effect.life
+            plan.space, address, plan.size, plan.write, slot, thread, plan.into, plan.shadow, effect.life, plan.spared
         )
 
     # events --------------------------------------------------------------------------------------------------------------
@@ -1045,5 +1046,10 @@ class ExactRun:
             not isinstance(effect, Load),
             effect.into,
             not isinstance(effect, Update) and effect.shadow,
+            self.spared(op),
         )
         return plan
+
+    def spared(self, op: Any) -> int:
+        """The changes by asynchronous operations that an instruction may touch."""
+        return 0 if self.program.asynchronous is None else self.program.asynchronous.spared(op)

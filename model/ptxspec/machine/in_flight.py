@@ -50,17 +50,23 @@ class InFlight:
         self._words = len(self.page.Operation.fields)
 
     def check(
-        self, array: np.ndarray, index: int, size: int, write: bool, row: int | None = None, changes: bool = False
+        self,
+        array: np.ndarray,
+        index: int,
+        size: int,
+        write: bool,
+        row: int | None = None,
+        is_spared: Callable[[int, int], bool] = lambda change, thread: False,
     ) -> None:
         """Raise Violation if an access to so many bytes of an array touches what an operation writes, or writes what it reads.
-        `row` is how far behind the beginning of a thread's row, if they are those of registers. An operation that `changes` what
-        is there may touch what others change."""
+        `row` is how far behind the beginning of a thread's row, if they are those of registers. Of a change by an
+        operation of a thread, `is_spared` says whether the access may touch it."""
         begin = self.locate(array, index)
         lines = range(begin >> asynchrony.LINE_LOG2, (begin + size - 1 >> asynchrony.LINE_LOG2) + 1)
         objects, writers = self._writers(lines)
         self._refuse_object({n for n in objects if not self._spares("spares_target", n, begin, size)})
-        if changes:
-            writers = {n for n in writers if not 0 < int(self.arrays["operation_change"][n]) <= self.used.shared}
+        change, initiator = self.arrays["operation_change"], self.arrays["operation_thread"]
+        writers = {n for n in writers if not (change[n] and is_spared(int(change[n]), int(initiator[n])))}
         writing = {n for n in writers if not self._spares("spares_target", n, begin, size)}
         self._refuse("copy not waited for", "to", writing, begin, row)
         readers = self._listed(asynchrony.SOURCE, lines) if write else set()

@@ -208,12 +208,14 @@ class LaunchMemory:
         into: Collection[str] = (),
         shadow: bool = False,
         life: Life | None = None,
+        spared: int = 0,
     ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
         of the state spaces `into`, if there are any. With `shadow`, that is where it says which of their bits are
-        initialized. With a `life`, the access is a step on an object."""
-        storage = ThreadStorage(self, slot, thread, shadow, life)
+        initialized. With a `life`, the access is a step on an object. It may touch those changes by asynchronous operations that
+        are `spared` (operations.AsynchronousUse.spared_by)."""
+        storage = ThreadStorage(self, slot, thread, shadow, life, spared)
         return contracts.access.access(space, address, size, write, into, storage)
 
     def space_of(self, array: np.ndarray) -> str:
@@ -232,12 +234,11 @@ class LaunchMemory:
         slot: int,
         thread: int,
         shadow: bool = False,
-        changes: bool = False,
+        spared: int = 0,
     ) -> Place:
         """The array and index of so many bytes at a multiple of `align`, which an asynchronous operation accesses. Raises
-        Violation if a rule is broken. An operation that `changes` what is there may touch what others change. The others are as
-        for an access."""
-        storage = ThreadStorage(self, slot, thread, shadow, changes=changes)
+        Violation if a rule is broken. The others are as for an access."""
+        storage = ThreadStorage(self, slot, thread, shadow, spared=spared)
         return contracts.access.ranged(space, address, align, count, write, storage)
 
     def global_violation(self, address: int, size: int, write: bool) -> Violation:
@@ -337,13 +338,12 @@ class ThreadStorage:
         thread: int,
         shadow: bool = False,
         life: Life | None = None,
-        changes: bool = False,
+        spared: int = 0,
     ):
         """`slot` is that of the thread's CTA, `thread` its own number among the resident threads. With `shadow`, what is there is
-        which bits of the bytes are initialized. With a `life`, the access is a step on an object; one that `changes` memory is an
-        operation's."""
+        which bits of the bytes are initialized. With a `life`, the access is a step on an object. `spared` is as above."""
         self.memory, self.slot, self.thread, self.shadow = memory, slot, thread, shadow
-        self.life, self.changes = life, changes
+        self.life, self.spared = life, spared
         self.ignores_upper_halves = memory.ignores_upper_halves
         self.clustered = memory.cluster > 1
         self.rank: Any = slot % memory.cluster
@@ -433,8 +433,17 @@ class ThreadStorage:
         if self.memory.in_flight is not None and self.life is not None:
             self.memory.in_flight.check_object(array, index, self.life)
         elif self.memory.in_flight is not None:
-            self.memory.in_flight.check(array, index, size, write, row, self.changes)
+            self.memory.in_flight.check(array, index, size, write, row, self._is_spared)
         return array, index
+
+    def _is_spared(self, change: int, initiator: int) -> bool:
+        """Whether it may touch what an operation changes, by the step of this number, that a thread has initiated."""
+        if not self.spared:
+            return False
+        from ptxspec.machine.asynchrony import nearness  # with a page that few kernels need
+
+        assert self.memory.in_flight is not None
+        return self.memory.in_flight.used.is_spared(self.spared, change, nearness(self.memory, self.thread, initiator))
 
 
 def _heap_states(heap: Heap | None) -> np.ndarray:

@@ -15,9 +15,10 @@ from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.machine.driver.protocol import Column
 from ptxspec.machine.flow import is_on_object, values_of
+from ptxspec.machine.racing.classes import OperationClass, levels_of_strength
 from ptxspec.machine.special import variables_of
 from ptxspec.terms.core import Int, integer
-from ptxspec.terms.effects import Access, Advance, Asynchronous, Follow, Initiate
+from ptxspec.terms.effects import Access, Advance, Asynchronous, Follow, Initiate, Load, Store, Update
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
@@ -25,16 +26,24 @@ from ptxspec.terms.steps import State, Step, taken
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import resolve, select
 
+#: how many classes of changes by asynchronous operations there are, at most
+MOST_CLASSES = 20
 #: how many completion mechanisms a kernel may use
 MECHANISMS = 4
 
 
-class OperationsMachine(Protocol):
+class Clusters(Protocol):
+    """What says how near threads are: how many a CTA has, and how many CTAs a cluster."""
+
+    threads: int
+    cluster: int
+
+
+class OperationsMachine(Clusters, Protocol):
     """What these functions work on: numbers, arrays and steps."""
 
-    # the CTAs that are resident at once, and the threads of each
+    # the CTAs that are resident at once
     slots: int
-    threads: int
     # how pieces land, and the seed
     landing_way: int
     landing_seed: int
@@ -53,9 +62,8 @@ class OperationsMachine(Protocol):
     object_changes: int
     completion_fault: int
     completion_rule: int
-    # whether somebody is told of events; the steps that change memory as others may at the same time have numbers up to this
+    # whether somebody is told of events
     observes_operations: int
-    shared: int
     # how many words a thread's record of each completion mechanism has
     words0: int
     words1: int
@@ -170,6 +178,9 @@ class OperationsMachine(Protocol):
     def element_size(self, change: int, /) -> int:
         """How many bytes an element has that the step of this number changes."""
 
+    def class_of_change(self, change: int, /) -> int:
+        """The number of the class of what the step of this number does to an element: see AsynchronousUse.spared_by."""
+
     def change(self, change: int, old: int, value: int, /) -> int:
         """What the step of this number makes of an element in memory and of one that an operation reads."""
 
@@ -215,7 +226,7 @@ class OperationsMachine(Protocol):
 NUMBERS = tuple(
     name
     for name, type in OperationsMachine.__annotations__.items()
-    if type == "int" and name not in ("slots", "threads", "object_changes")
+    if type == "int" and name not in ("slots", "object_changes")
 )
 ARRAYS = tuple(name for name, type in OperationsMachine.__annotations__.items() if type == "Column")
 
@@ -258,14 +269,12 @@ def _on_words(completes: Step) -> Step:
 
 class AsynchronousUse(NamedTuple):
     """What a kernel has to do with asynchronous operations: the completion mechanisms; the steps by which it changes records of
-    them, each with the number of its mechanism; the steps by which operations change memory, each with the bytes of an element,
-    of which the first ones, `shared` in number, may have targets in common with others; the state spaces that operations write or
-    in which objects begin, and those that operations read."""
+    them, each with the number of its mechanism; the steps by which operations change memory, each with the class of what it does
+    to an element; the state spaces that operations write or in which objects begin, and those that operations read."""
 
     mechanisms: tuple[CompletionMechanism | ObjectCompletion, ...]
     advances: tuple[tuple[int, Step], ...]
-    changes: tuple[tuple[Step, int], ...]
-    shared: int
+    changes: tuple[tuple[Step, OperationClass], ...]
     targets: tuple[str, ...]
     sources: tuple[str, ...]
     profile: Profile
@@ -286,7 +295,34 @@ class AsynchronousUse(NamedTuple):
         """The number, from 1 on, of the step by which an operation changes memory; 0 if it writes it."""
         if isinstance(effect, Follow) or effect.change is None:
             return 0
-        return 1 + self.changes.index((effect.change, effect.element))
+        return 1 + self.changes.index((effect.change, OperationClass.of_change(effect)))
+
+    @property
+    def classes(self) -> list[OperationClass]:
+        """The classes of the changes."""
+        return list(dict.fromkeys(of for _, of in self.changes))
+
+    def spared_by(self, accesses: OperationClass) -> int:
+        """Which changes of memory operations of a class may touch before these are complete, since they are morally strong with
+        them: a bit for each class of changes, for each distance of the threads (asynchrony.nearness)."""
+        return sum(
+            holds << number + MOST_CLASSES * near
+            for number, of in enumerate(self.classes)
+            for near, holds in enumerate(levels_of_strength(accesses, of))
+        )
+
+    def spared(self, op: Op) -> int:
+        """The same of what an instruction does to memory."""
+        match op.plan.meaning.effect:
+            case Load(life=None) | Store() | Update(life=None) as effect if self.changes:
+                return self.spared_by(OperationClass.of_access(effect, bool(op.plan.meaning.results)))
+            case Initiate() as effect if effect.change is not None:
+                return self.spared_by(OperationClass.of_change(effect))
+        return 0
+
+    def is_spared(self, spared: int, change: int, near: int) -> bool:
+        """Whether changes by the step of a number, from 1 on, are spared, where the threads are so near."""
+        return bool(spared >> self.classes.index(self.changes[change - 1][1]) + MOST_CLASSES * near & 1)
 
     def advance(self, effect: Advance) -> int:
         """The number of an effect's step."""
@@ -320,7 +356,8 @@ class AsynchronousUse(NamedTuple):
             taken[f"is_complete{i}"] = (of_threads.is_complete, (f"completion{i}",))
             taken[f"complete{i}"] = (completes, ())
             taken[f"has_read{i}"] = (of_threads.has_read or _never(of_threads), (f"completion{i}",))
-        taken["element_size"] = (_sizes(self.changes), ())
+        taken["element_size"] = (_looked_up(tuple(of.size for _, of in self.changes)), ())
+        taken["class_of_change"] = (_looked_up(tuple(self.classes.index(of) for _, of in self.changes)), ())
         taken["change"] = (_chosen(self.changes, self.profile), ())
         for i, (number, step) in enumerate(self.advances):
             taken[f"advance{i}"] = (step, (f"completion{number}",))
@@ -336,7 +373,6 @@ class AsynchronousUse(NamedTuple):
         way, _, digits = copies.partition(":")
         seed = int(digits or 0) & (1 << 64) - 1
         words = {f"words{i}": count for i, count in enumerate(self.words())}
-        words["shared"] = self.shared
         chosen = {"landing_way": contracts.asynchrony.LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
         return dict.fromkeys(NUMBERS, 0) | words | chosen
 
@@ -355,21 +391,21 @@ class AsynchronousUse(NamedTuple):
 
 
 @lru_cache(256)
-def _sizes(changes: tuple[tuple[Step, int], ...]) -> Step:
-    """How many bytes an element has that each of some steps changes, as a step."""
+def _looked_up(numbers: tuple[int, ...]) -> Step:
+    """The number of each step by which operations change memory, as a step."""
 
-    def element_size(change: Int) -> Int:
-        size = integer(0)
-        for number, (_, bytes) in enumerate(changes):
-            size = select(change == number, bytes, size)
-        return size
+    def looked_up(change: Int) -> Int:
+        number_there = integer(0)
+        for at, number in enumerate(numbers):
+            number_there = select(change == at, number, number_there)
+        return number_there
 
-    element_size.__annotations__ = dict.fromkeys(("change", "return"), TYPES["u32"])
-    return Step(element_size)
+    looked_up.__annotations__ = dict.fromkeys(("change", "return"), TYPES["u32"])
+    return Step(looked_up)
 
 
 @lru_cache(256)
-def _chosen(changes: tuple[tuple[Step, int], ...], profile: Profile) -> Step:
+def _chosen(changes: tuple[tuple[Step, OperationClass], ...], profile: Profile) -> Step:
     """The steps by which operations change memory, with what a profile chooses of them, as one that is given the number."""
 
     def chosen(change: Int, old: Int, value: Int) -> Int:
@@ -406,12 +442,11 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
         if step.meaning.requirements:
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
-    changing = sorted((e for e in begun if e.change is not None), key=lambda e: not e.shares)
-    changes = tuple(dict.fromkeys((e.change, e.element) for e in changing if e.change is not None))
-    shared = len({(e.change, e.element) for e in changing if e.shares})
+    changes = tuple(dict.fromkeys((e.change, OperationClass.of_change(e)) for e in begun if e.change is not None))
+    assert len({of for _, of in changes}) <= MOST_CLASSES
     targets = (*(e.space for e in begun if not e.only_reads), *(e.space for e in objects))
     return AsynchronousUse(
-        mechanisms, advances, changes, shared, _reached(targets), _reached(e.of for e in begun if e.of), profile
+        mechanisms, advances, changes, _reached(targets), _reached(e.of for e in begun if e.of), profile
     )
 
 

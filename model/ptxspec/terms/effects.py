@@ -243,11 +243,6 @@ class Initiate:
         """Whether it writes nothing: until it ends, nobody writes its source."""
         return self.size is ZERO
 
-    @property
-    def shares(self) -> bool:
-        """Whether others that change memory, each by itself, may have the same target while it is in flight."""
-        return self.change is not None and self.order is not Order.WEAK
-
 
 @record(frozen=True)
 class Follow:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.query.litmus.programs import WARP
 from ptxspec.query.litmus.reading import LitmusTest, read, values_in
-from ptxspec.query.litmus.threads import ORDER_MARK, PROXY_MARK
+from ptxspec.query.litmus.threads import FACTOR_MARK, ORDER_MARK, PROXY_MARK
 from ptxspec.query.litmus.writing import ThreadBody, bodies_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.terms.orders import Proxy
@@ -130,11 +130,13 @@ class ShapeRequirements:
     def refusal(self) -> str:
         """Why it is not put to a GPU, or nothing."""
         lines = [line for body in self.bodies for line, _ in body.lines]
+        if any(variable.map_of for variable in self.test.variables.values()):
+            return "a tensor map"
         if len({place.gpu for place in self.test.places}) > 1:
             return "two GPUs"
         if any(variable.proxy is not Proxy.GENERIC for variable in self.test.variables.values()):
             return "another proxy"
-        if any(mark in line for mark in (PROXY_MARK, ORDER_MARK) for line in lines):
+        if any(mark in line for mark in (PROXY_MARK, ORDER_MARK, FACTOR_MARK) for line in lines):
             return "not PTX"
         return "" if self._barriers_complete() else "waits for ever"
 

@@ -29,6 +29,7 @@ REFUSALS = {
     "another proxy": "that access memory through a texture, a surface or a constant bank, for which PTX has no fences",
     "not PTX": "with an instruction that only a litmus test has",
     "waits for ever": "in which a thread waits at a barrier to which not all threads of its CTA come",
+    "a tensor map": "with a tensor map, which describes one location, and runs have many",
     "breaks a rule": "with a step on an mbarrier that breaks a rule, which ends a launch",
 }
 

@@ -64,10 +64,14 @@ class Accesses:
         space = op.space or effect.space
         shadow = not isinstance(effect, Update) and effect.shadow
         name = None
-        if self.shared is not None and effect.life is None:
+        used = self.program.asynchronous
+        spared = 0 if used is None else used.spared(op)
+        if self.shared is not None and effect.life is None and not spared:
             name = self.shared.access(space, size, write, effect.into, shadow)
         if name is None:
-            return self.find(space, address, size, write, index, effect.into, shadow=shadow, life=effect.life)
+            return self.find(
+                space, address, size, write, index, effect.into, shadow=shadow, life=effect.life, spared=spared
+            )
         # a call each time: what an access finds may have changed since
         pointer = f"%at{index}"
         self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %thread, i64 {address})")
@@ -86,10 +90,12 @@ class Accesses:
         why: int = OWN,
         shadow: bool = False,
         life: Life | None = None,
+        spared: int = 0,
     ) -> str:
         """Emit the checks of an access at an address of a state space, and return the host's pointer: to the bytes, or to which
-        of their bits are initialized. With a `life`, the access is a step on an object."""
-        storage = EmittedStorage(self, address, size, index, why, shadow, life)
+        of their bits are initialized. With a `life`, the access is a step on an object. It may touch those changes by
+        asynchronous operations that are `spared`."""
+        storage = EmittedStorage(self, address, size, index, why, shadow, life, spared)
         return contracts.access.access(space, ADDRESS, size, write, into, storage)
 
     def ranged(
@@ -102,11 +108,11 @@ class Accesses:
         index: int,
         why: int | str = OWN,
         shadow: bool = False,
-        changes: bool = False,
+        spared: int = 0,
     ) -> str:
         """Emit the checks of so many bytes at a multiple of `align`, which an asynchronous operation accesses, and return the
-        host's pointer. An operation that `changes` what is there may touch what others change. `shadow` is as for `find`."""
-        storage = EmittedStorage(self, address, align, index, why, shadow, changes=changes)
+        host's pointer. `shadow` and `spared` are as for `find`."""
+        storage = EmittedStorage(self, address, align, index, why, shadow, spared=spared)
         return contracts.access.ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
     def site(self, index: int) -> str:
@@ -137,12 +143,12 @@ class EmittedStorage:
         why: int | str = OWN,
         shadow: bool = False,
         life: Life | None = None,
-        changes: bool = False,
+        spared: int = 0,
     ):
         """`address` is that of the instruction, for a fault, `index` the instruction's, and `why` says which of its checks it is;
         it moves `size` bytes. With `shadow`, a location is that of which bits of the bytes are initialized. With a `life`, the
         access is a step on an object; one that `changes` memory is an operation's."""
-        self.shadow, self.life, self.changes = shadow, life, changes
+        self.shadow, self.life, self.spared = shadow, life, spared
         self.accesses, self.text, self.emitter = accesses, accesses.text, accesses.emitter
         self.program, self.address, self.size = accesses.program, address, size
         self.index, self.why = index, why
@@ -439,9 +445,7 @@ class EmittedStorage:
         elif used is not None and used.may_disturb(space, write) and not self.shadow:
             self.emitter.needs |= functions(self.text.layout)
             at, name = self.emitter.emit(f"ptrtoint ptr {pointer} to i64"), f"%spared{len(self.text.lines)}"
-            which = "may_change" if self.changes else "may_write" if write else "may_read"
-            self.text.lines.append(
-                f"  {name} = call i64 @{which}(ptr %context, i64 {at}, i64 {size})"
-            )  # a call each time
+            which, given = "may_write" if write else "may_read", f"i64 {at}, i64 {size}, i64 %thread, i64 {self.spared}"
+            self.text.lines.append(f"  {name} = call i64 @{which}(ptr %context, {given})")  # a call each time
             self.accesses.check(self.emitter.compare("ne", name, "0", 64), self.address, self.index, self.why)
         return pointer

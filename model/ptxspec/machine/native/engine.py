@@ -385,8 +385,9 @@ class NativeRun:
                     shadow = not isinstance(effect, Update) and effect.shadow
                     if why == context.IN_FLIGHT:
                         return no_room_in_flight(space)
+                    spared = self._spared(op)
                     self.memory.access(
-                        space, value, effect.bytes, write, slot, thread, effect.into, shadow, effect.life
+                        space, value, effect.bytes, write, slot, thread, effect.into, shadow, effect.life, spared
                     )
                 case Initialize():
                     slot = thread // self.extents.threads
@@ -447,13 +448,17 @@ class NativeRun:
                 case context.SOURCE_VARIABLE:
                     check_source(self.program, op, value, align)
                 case context.TARGET:
-                    changes = effect.shares
-                    self.memory.ranged(effect.space, value, align, count, True, slot, thread, changes=changes)
+                    spared = self._spared(self.program.kernel.code[op])
+                    self.memory.ranged(effect.space, value, align, count, True, slot, thread, spared=spared)
                 case _:
                     check_variable(self.program, op, value, align)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an operation that the memory allows")
+
+    def _spared(self, op: Op) -> int:
+        """The changes by asynchronous operations that an instruction may touch."""
+        return 0 if self.program.asynchronous is None else self.program.asynchronous.spared(op)
 
     def _unmet_of_object(self, effect: Update, rule: str, thread: int, address: int) -> Violation:
         """What a step on an object broke, which has not changed that."""

@@ -84,8 +84,9 @@ class Operations:
         if index in text.program.overruns:
             text.check("false", to, index, VARIABLE)
         why = self._with_bytes(TARGET, size)
-        changes = effect.shares
-        target = self.accesses.ranged(effect.space, to, align, size, True, index, why, changes=changes)
+        used = text.program.asynchronous
+        assert used is not None
+        target = self.accesses.ranged(effect.space, to, align, size, True, index, why, spared=used.spared(op))
         places, carried = [e.emit(f"ptrtoint ptr {target} to i64"), "0"], ("0", "0", "0")
         if isinstance(effect.source, Carried):
             carried = ("1", *self._carried(effect.source, lowering))

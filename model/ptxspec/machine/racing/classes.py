@@ -42,6 +42,18 @@ class OperationClass(NamedTuple):
     proxies: tuple[Proxy, ...] = ()
     on_object: bool = False
 
+    @classmethod
+    def of_access(cls, effect: effects.Access, gives_result: bool) -> OperationClass:
+        """That of an access to memory, or of each element of one."""
+        size = effect.type.bytes // (2 if effect.type.elements == 2 else 1)
+        kind, lasts = kind_of_access(effect, gives_result), effect.life is effects.Life.LASTS
+        return cls(kind, effect.order, effect.scope, effect.proxy, size, on_object=lasts)
+
+    @classmethod
+    def of_change(cls, effect: effects.Initiate) -> OperationClass:
+        """That of each change of memory by an asynchronous operation."""
+        return cls(OperationKind.REDUCTION, effect.order, effect.scope, effect.proxy, effect.element)
+
     def operation(self, thread: int = 0, place: ThreadPlace = _PLACES[0][1], position: int = 0) -> Operation:
         """An operation of the class."""
         accessed = ByteRange("", 0, self.size) if self.size else None
@@ -80,8 +92,7 @@ class OperationClasses:
             for i, completes in enumerate(completing, count):
                 if completes:
                     self.reads[i], self.writes[i] = LATER, self._number(made)
-        self.model = MemoryModel(NEWEST_MODEL)
-        self._strong = self._table(contracts.scopes.morally_strong(self.model).holds_of)
+        self._strong = self._table(_morally_strong())
         self._connected = self._table(contracts.races.needs_no_proxy_fence)
         self._spared = self._strong | self._table(contracts.races.are_on_objects)
         #: what `links` has answered: many accesses are of few classes
@@ -91,26 +102,21 @@ class OperationClasses:
         kinds, whole = OperationKind, op.plan.meaning.effect
         match whole:
             case effects.Load() | effects.Store() | effects.Update() as effect:
-                kind = kind_of_access(effect, bool(op.plan.meaning.results))
-                size = effect.type.bytes // (2 if effect.type.elements == 2 else 1)
-                lasts = effect.life is effects.Life.LASTS
-                number = self._number(
-                    OperationClass(kind, effect.order, effect.scope, effect.proxy, size, on_object=lasts)
-                )
-                if kind is not kinds.READ:
+                made = OperationClass.of_access(effect, bool(op.plan.meaning.results))
+                number = self._number(made)
+                if made.kind is not kinds.READ:
                     self.writes[i] = number
-                self.reads[i] = {kinds.READ: number, kinds.WRITE: NO_CLASS}.get(kind, LATER)
+                self.reads[i] = {kinds.READ: number, kinds.WRITE: NO_CLASS}.get(made.kind, LATER)
             case effects.Initiate() as effect:
                 reads = OperationClass(kinds.READ, Order.WEAK, None, effect.proxy, shadow.CELL)
-                changes = OperationClass(kinds.REDUCTION, effect.order, effect.scope, effect.proxy, effect.element)
-                self.reads[i] = self._number(reads)
-                self.writes[i] = self._number(reads._replace(kind=kinds.WRITE) if effect.change is None else changes)
+                writes = OperationClass.of_change(effect) if effect.change else reads._replace(kind=kinds.WRITE)
+                self.reads[i], self.writes[i] = self._number(reads), self._number(writes)
             case effects.ImageAccess() as effect:
                 for kind, numbers in ((kinds.READ, self.reads), (kinds.WRITE, self.writes)):
                     numbers[i] = self._number(OperationClass(kind, Order.WEAK, None, effect.proxy, shadow.CELL))
             case effects.Fence() as effect:
-                kind = kinds.PROXY_FENCE if effect.proxies else kinds.FENCE
-                made = OperationClass(kind, effect.order, effect.scope, Proxy.GENERIC, 0, effect.proxies)
+                of_proxies = kinds.PROXY_FENCE if effect.proxies else kinds.FENCE
+                made = OperationClass(of_proxies, effect.order, effect.scope, Proxy.GENERIC, 0, effect.proxies)
                 self.fences[i] = self._number(made)
             case (
                 effects.GridDependency()
@@ -259,6 +265,18 @@ class OperationClasses:
             page, by, at = contracts.causality, self.all[kind].operation(), self.all[fence].operation()
             self._links[fence, kind] = page.leads_out(by, at) or page.leads_in(at, by)
         return self._links[fence, kind]
+
+
+def levels_of_strength(first: OperationClass, second: OperationClass) -> tuple[bool, ...]:
+    """Whether operations of two classes that overlap completely are morally strong, if the threads that they are of are
+    in one CTA, in one cluster, and in one grid."""
+    levels = (_PLACES[level] for level in (shadow.SAME_CTA, shadow.SAME_CLUSTER, shadow.SAME_GRID))
+    return tuple(_morally_strong()(first.operation(), second.operation(*there)) for there in levels)
+
+
+def _morally_strong() -> Callable[[Operation, Operation], bool]:
+    """Whether two operations are morally strong."""
+    return contracts.scopes.morally_strong(MemoryModel(NEWEST_MODEL)).holds_of
 
 
 def _completes_on_object(effect: effects.Effect | None) -> bool:

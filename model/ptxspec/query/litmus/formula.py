@@ -213,7 +213,8 @@ class Formula:
         widths = {reads: 8 * location.size for reads, location in places if location is not None}
         widths |= {f"final {k}": 8 * piece.bytes.size for k, piece in enumerate(self.combination.pieces)}
         for name in variables_in([claim]):
-            types[name] = TYPES[f"b{widths[name]}"] if name in widths else TYPES["pred"]
+            bits = f"b{widths.get(name)}"  # of what is read of a tensor map more than any type of PTX has
+            types[name] = TYPES.get(bits, Type(bits, "b", widths[name])) if name in widths else TYPES["pred"]
         return types
 
     def sources(self, values: Mapping[str, Any]) -> list[list[int]]:

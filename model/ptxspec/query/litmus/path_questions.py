@@ -103,14 +103,15 @@ class PathQuestion:
                 raise Unsupported(f"{operation.text}: {why}")
 
     def has_mixed_race(self) -> bool:
-        """Whether an execution has a data race of mixed size, or a step on an object that breaks a rule, so that the model says
-        nothing of the program."""
+        """Whether an execution has a data race of mixed size, or breaks a rule of objects, of boxes or of products, so
+        that the model says nothing of the program."""
         page, completely = contracts.races, contracts.races.are_of_one_size
         races = page.mixed_size_races(self.model)
         for combination in self.combinations():
-            for order in (order for order in combination.object_orders if order.broken):
+            by_thread = next((path.broken for path in combination.paths if path.broken), "")
+            for order in (order for order in combination.object_orders if by_thread or order.broken):
                 for _ in self.enumeration.candidates(combination, lambda values: True, orders=[order]):
-                    self.notes[f"the model says nothing of this program: {order.broken}"] = None
+                    self.notes[f"the model says nothing of this program: {by_thread or order.broken}"] = None
                     return True
             of_threads = [o for o in combination.operations if o.thread is not None]
             if not any(page.conflict(a, b) and not completely(a, b) for a in of_threads for b in of_threads):

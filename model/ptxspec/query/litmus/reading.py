@@ -36,6 +36,7 @@ _NAME = r"[A-Za-z_$%][\w$]*"
 _INITIAL = re.compile(rf"(?:(?P<thread>P?\d+)\s*:\s*)?(?P<name>{_NAME})\s*=\s*(?P<value>-?\w+)$")
 _TYPED = re.compile(rf"(?P<space>\.\w+\s+)?\.(?P<type>[busf]\d+)\s+(?P<name>{_NAME})(\s*=\s*(?P<value>-?\w+))?$")
 _OBJECT = re.compile(rf"\.shared\s+(?P<kind>[a-z]+)\s+(?P<name>{_NAME})\s*=\s*(?P<value>\w+)$")
+_MAP = re.compile(rf"\.tensormap\s+(?P<name>{_NAME})\s*=\s*(?P<of>{_NAME})$")
 _ALIAS = re.compile(rf"(?P<name>{_NAME})\s*@\s*(?P<proxy>\w+)\s+aliases\s+(?P<of>{_NAME})$")
 #: a bar between cells: not one between two destinations, as in setp.eq.u32 p|q
 _BAR = re.compile(r"(?<!\w)\||\|(?!\w)")
@@ -180,6 +181,8 @@ def _initial(
             value = _number(source, typed["value"] or "0", bits)
             _new(source, variables, Variable(typed["name"], bits // 8, value, space=space))
             types[typed["name"]] = space, f"b{bits}"
+        elif (map := _MAP.match(words)) is not None:
+            _map(source, map, variables, types)
         elif (begun := _OBJECT.match(words)) is not None:
             _object(source, begun, variables, types)
         elif (initial := _INITIAL.match(words)) is not None:
@@ -190,9 +193,21 @@ def _initial(
             else:
                 registers[int(initial["thread"].lstrip("P")), name] = value
         else:
-            raise source.error(f"expected x = 0, P0:r0 = 0 or y @ generic aliases x, not {printable(words)}")
+            raise source.error(
+                f"expected x = 0, P0:r0 = 0, .tensormap m = x or y @ generic aliases x, not {printable(words)}"
+            )
     source.at = end
     return variables, types, registers
+
+
+def _map(source: _Text, map: re.Match[str], variables: dict[str, Variable], types: dict[str, tuple[str, str]]) -> None:
+    """A tensor map of one dimension, whose box is a variable."""
+    of = variables.get(map["of"])
+    if of is None or not of.is_tensor:
+        raise source.error(f"a tensor map is of a variable of .b128 in .global, declared before: not of {map['of']}")
+    size = contracts.tensor_maps.MAP_BYTES
+    _new(source, variables, Variable(map["name"], size, space="global", map_of=map["of"]))
+    types[map["name"]] = "global", f"b{8 * size}"
 
 
 def _object(

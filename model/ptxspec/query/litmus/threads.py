@@ -27,15 +27,21 @@ from ptxspec.terms.registries import OBJECT_BITS, RULES, CompletionMechanism, Ob
 from ptxspec.terms.steps import State, Step, taken
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute, variables_in
 
+#: the bytes of a variable that a tensor map may describe, and where in a map the address lies, and its bytes
+TENSOR_BYTES, ADDRESS_OF_MAP = 16, (0, 8)
 #: paths of a thread at most, and operations on one
 MOST_PATHS, MOST_OPERATIONS = 1_000, 60
-#: in a comment behind what stands for an instruction that only a test has: the proxy of a fence, the order of a reduction
-PROXY_MARK, ORDER_MARK = "// for the proxy ", "// with the order "
+#: in a comment behind what stands for an instruction that only a test has: the proxy of a fence, the order of a reduction, the
+#: variable that a product reads
+PROXY_MARK, ORDER_MARK, FACTOR_MARK = "// for the proxy ", "// with the order ", "// of the variable "
+#: what a product has read, in the terms of its results
+PRODUCT = "%product"
 
 
 class Variable(NamedTuple):
     """A variable of a test: its size in bytes, what it holds at first, the variable whose location it has, the one whose virtual
-    address it stands for, the proxy by which it is accessed, its state space, and whether it is an object that has begun."""
+    address it stands for, the proxy by which it is accessed, its state space, whether it is an object that has begun, and the
+    variable whose box it describes, if it is a tensor map."""
 
     name: str
     size: int
@@ -45,6 +51,12 @@ class Variable(NamedTuple):
     proxy: Proxy = Proxy.GENERIC
     space: str = ""
     is_object: bool = False
+    map_of: str = ""
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether a tensor map may describe it."""
+        return self.space == "global" and self.size == TENSOR_BYTES and self.proxy is Proxy.GENERIC
 
 
 class ThreadOperation(NamedTuple):
@@ -63,7 +75,8 @@ class ThreadOperation(NamedTuple):
 class ThreadPath(NamedTuple):
     """What a thread executes where all conditions over what it reads hold, and what its registers hold then. `ended` is False if
     it went through a loop more often than was asked for, and nothing is said of what it does then. The operations of its last
-    turn begin at `turn`, and the registers are the same before and behind it where `repeats` holds."""
+    turn begin at `turn`, and the registers are the same before and behind it where `repeats` holds. `broken` says which rule is
+    broken on it, and by which instruction, if one is: then nothing is said of the program."""
 
     operations: tuple[ThreadOperation, ...]
     conditions: tuple[Bool, ...]
@@ -71,6 +84,7 @@ class ThreadPath(NamedTuple):
     ended: bool
     turn: int = 0
     repeats: Bool = FALSE
+    broken: str = ""
 
 
 @dataclass
@@ -91,6 +105,7 @@ class _Partial:
     #: the asynchronous operations so far: of each its mechanism of completion, and its number there; and the mechanisms' records
     initiated: tuple[tuple[CompletionMechanism | ObjectCompletion, int], ...] = ()
     groups: dict[str, State] = field(default_factory=dict)
+    broken: str = ""
 
 
 class ThreadWalk(KernelExecution):
@@ -116,6 +131,8 @@ class ThreadWalk(KernelExecution):
         self.addresses, self.loops = addresses, loops
         self._objects = sorted(others.items() if others else ((address, name) for name, address in addresses.items()))
         self._path = _Partial(0, 0)
+        #: what the tensor map holds that is read
+        self._held: int | None = None
         self._place: ByteRange | None = None
 
     # operands ------------------------------------------------------------------------------------------------------------
@@ -193,14 +210,14 @@ class ThreadWalk(KernelExecution):
     def _at(self, path: _Partial, number: int | None) -> _Partial | ThreadPath:
         """The path at another block, or at the end of the thread."""
         if number is None:
-            return ThreadPath(path.operations, path.conditions, path.registers, True)
+            return ThreadPath(path.operations, path.conditions, path.registers, True, broken=path.broken)
         counts, returns = path.counts, path.returns
         if number <= path.block:
             counts = {**counts, number: counts.get(number, 0) + 1}
             if counts[number] > self.loops:
                 turn, before = returns.get(number, (0, {}))
                 repeats = _same(before, path.registers) if before else FALSE
-                return ThreadPath(path.operations, path.conditions, path.registers, False, turn, repeats)
+                return ThreadPath(path.operations, path.conditions, path.registers, False, turn, repeats, path.broken)
             returns = {**returns, number: (len(path.operations), path.registers)}
         return replace(path, block=number, index=self.flow.blocks[number].start, counts=counts, returns=returns)
 
@@ -210,15 +227,15 @@ class ThreadWalk(KernelExecution):
         if op.plan.meaning.more:
             raise Unsupported(f"{op.plan.form.mnemonic} has several effects, which no litmus test may have")
         is_access = isinstance(effect, effects.Load | effects.Store | effects.Update)
-        if is_access and effect.proxy is Proxy.TENSORMAP:  # type: ignore[union-attr]
-            raise Unsupported(f"{self.text(op)}: a litmus test has no tensor maps")
-        for place, case in self._places(op, effect, path) if is_access else ((None, path),):  # type: ignore[arg-type]
-            case = replace(case, registers=dict(case.registers), index=path.index + 1, position=path.position + 1)
-            self._path, self._place = replace(case, position=path.position), place
-            self.execute(op._replace(guard=None) if effect is not None else op, self._way(case))
-            yield replace(
-                case, operations=self._path.operations, initiated=self._path.initiated, groups=self._path.groups
-            )
+        for place, reached in self._places(op, effect, path) if is_access else ((None, path),):  # type: ignore[arg-type]
+            for held, case in self._contents(op, effect, place, reached):
+                case = replace(case, registers=dict(case.registers), index=path.index + 1, position=path.position + 1)
+                self._path, self._place, self._held = replace(case, position=path.position), place, held
+                self.execute(op._replace(guard=None) if effect is not None else op, self._way(case))
+                done = self._path
+                yield replace(
+                    case, operations=done.operations, initiated=done.initiated, groups=done.groups, broken=done.broken
+                )
 
     def _places(self, op: Op, effect: effects.Access, path: _Partial) -> Iterator[tuple[ByteRange, _Partial]]:
         """The bytes that an access may reach, each with the path where it does."""
@@ -236,6 +253,31 @@ class ThreadWalk(KernelExecution):
                 if condition is not FALSE:
                     yield ByteRange(name, offset, bytes), self._where(path, condition)
 
+    def _contents(
+        self, op: Op, effect: effects.Effect | None, place: ByteRange | None, path: _Partial
+    ) -> Iterator[tuple[int | None, _Partial]]:
+        """What a tensor map may hold in the bytes that an instruction reads of it, each with the path where it does: it describes
+        the box of one variable or of another. None for another instruction."""
+        if not isinstance(effect, effects.Load) or effect.proxy is not Proxy.TENSORMAP or place is None:
+            yield None, path
+            return
+        if not self.variables[place.object].map_of:
+            raise Unsupported(f"{self.text(op)}: {place.object} is no tensor map of the test")
+        size = effect.bytes
+        held = (contents_of_map(at) >> 8 * place.offset for at, name in self._objects if self.variables[name].is_tensor)
+        for contents in dict.fromkeys(low & (1 << 8 * size) - 1 for low in held):
+            holds = variable(self._read_of_map(path), 8 * size) == contents
+            yield contents, replace(path, conditions=(*path.conditions, holds))  # which decides on nothing but the box
+
+    def _read_of_map(self, path: _Partial) -> str:
+        """The variable that stands for what an instruction reads of a tensor map."""
+        return f"{self.thread}.{path.position}.map"
+
+    def reads_of_maps(self, op: Op) -> frozenset[str]:
+        """The variables that stand for what an instruction has read of a tensor map."""
+        noted = [n for n in self._path.operations if n.operation.proxy is Proxy.TENSORMAP]
+        return frozenset(n.reads for n in noted if n.operation.text == self.text(op))
+
     @property
     def position(self) -> int:
         """How many instructions of the path precede the one that is executed."""
@@ -245,7 +287,8 @@ class ThreadWalk(KernelExecution):
 
     def text(self, op: Op) -> str:
         """An instruction, to be shown."""
-        return statement(self.source.text, op.position).rstrip(";").strip()
+        of, text = self._marked(op, FACTOR_MARK), statement(self.source.text, op.position).rstrip(";").strip()
+        return f"{text} of {of}" if of else text
 
     def act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
@@ -253,9 +296,8 @@ class ThreadWalk(KernelExecution):
                 self._step(effect, op, env)
             case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env)
-            case effects.Check() if self._path.operations and self._path.operations[-1].operation.on_object:
-                rule = effect.rule, self.executions.substitute(effect.holds, env, {}, TRUE)
-                self._path = self._told(self._path, rules=(*self._path.operations[-1].rules, rule))
+            case effects.Check():
+                self._check(effect, op, env)
             case effects.Initiate():
                 self._initiate(effect, op, env)
             case effects.Follow():
@@ -274,9 +316,20 @@ class ThreadWalk(KernelExecution):
             case _:
                 raise self._unsupported(op)
 
+    def _check(self, effect: effects.Check, op: Op, env: dict[str, Any]) -> None:
+        """Note that something must hold: of the object on which a step is taken, or of the path."""
+        holds, noted = self.executions.substitute(effect.holds, env, {}, TRUE), self._path.operations
+        if not variables_in([holds]):
+            broken = "" if evaluate(holds, {}) else f"{RULES[effect.rule].sentence}: {self.text(op)}"
+            self._path = replace(self._path, broken=self._path.broken or broken)
+        elif noted and noted[-1].operation.on_object:
+            self._path = self._told(self._path, rules=(*noted[-1].rules, (effect.rule, holds)))
+        else:
+            raise Unsupported(f"{self.text(op)}: whether it keeps a rule depends on what is read")
+
     def _marked(self, op: Op, mark: str) -> str:
         """What a comment behind an instruction says that PTX cannot."""
-        return self.source.text[op.position :].partition("\n")[0].partition(mark)[2].strip()
+        return marked(self.source.text, op, mark)
 
     def _proxies(self, op: Op) -> tuple[Proxy, ...]:
         """The proxies of a fence that PTX does not have."""
@@ -339,6 +392,7 @@ class ThreadWalk(KernelExecution):
         if effect.when is None or initiated.number_of(effect.when, "whether it begins"):
             self._begun(effect.completion)
             initiated.note(effect)
+            env[PRODUCT] = low_bits(initiated.value, 32)
 
     def _begun(self, completion: CompletionMechanism | ObjectCompletion) -> int:
         """The number of an operation that the thread initiates now."""
@@ -391,6 +445,11 @@ class ThreadWalk(KernelExecution):
         """Note the operations of an access: one for each element."""
         place, path = self._place, self._path
         assert place is not None
+        if self._held is not None:
+            self._read_map(effect, op, env, self._held)
+            return
+        if self.variables[place.object].map_of and not isinstance(effect, effects.Load) and place[1:] != ADDRESS_OF_MAP:
+            raise Unsupported(f"{self.text(op)}: of a tensor map, a litmus test replaces the address alone")
         variables = variables_in(env.values())
         parts = 2 if effect.type.elements == 2 else 1
         width, bytes = effect.type.width // parts, effect.type.bytes // parts
@@ -419,6 +478,15 @@ class ThreadWalk(KernelExecution):
                 writes=written,
                 depends=frozenset(depends) - {name},
             )
+
+    def _read_map(self, effect: effects.Access, op: Op, env: dict[str, Any], held: int) -> None:
+        """Note that an instruction reads bytes of a tensor map, which hold this: all at once."""
+        width = effect.type.width
+        for i in range(effect.count):
+            env[f"%loaded{i}"] = constant(held >> i * width & (1 << width) - 1)
+        self.perform(
+            OperationKind.READ, op, self._place, self._read_of_map(self._path), order=effect.order, proxy=effect.proxy
+        )
 
     def perform(
         self,
@@ -522,7 +590,7 @@ class InitiatedOperation:
         self.stages = 0
         #: what it writes, and what that depends on
         self.value: Int = constant(0)
-        self.depends = _reads_of(env)
+        self.depends = _reads_of(env) | walk.reads_of_maps(op)
 
     def term(self, value: Any) -> Any:
         """A term of the instruction, of what is read."""
@@ -570,7 +638,10 @@ class InitiatedOperation:
             self.value, self.depends = variable(name, 8 * size), self.depends | {name}
 
     def _writes(self, effect: effects.Initiate) -> None:
-        """It writes its target: what it does not read becomes zero. Or it changes what is there, element by element."""
+        """It writes its target, if it has one: what it does not read becomes zero. Or it changes what is there, element by
+        element."""
+        if effect.only_reads:
+            return
         size = self.number_of(effect.size, "its size")
         place = self._place(effect.space, effect.to, size, "its target")
         strength = {"order": effect.order, "scope": effect.scope, "proxy": effect.proxy}
@@ -615,6 +686,19 @@ class InitiatedOperation:
         """Note one operation."""
         fields |= {"stage": self.stages, "asynchronous": self.number, "initiated": self.walk.position}
         self.walk.perform(kind, self.op, *what, **fields)
+
+
+def marked(text: str, op: Op, mark: str) -> str:
+    """What a comment behind an instruction of a text says that PTX cannot."""
+    return text[op.position :].partition("\n")[0].partition(mark)[2].strip()
+
+
+def contents_of_map(address: int) -> int:
+    """The bytes of a tensor map that describes the box of a variable at an address, as a number."""
+    from ptxspec.machine.tensor_maps import TensorMap  # with pages that few tests need
+
+    words = (TENSOR_BYTES // 4,)
+    return int.from_bytes(TensorMap(address, box=words, dims=words, type="u32").encode(), "little")
 
 
 def _is_so(asks: Step, record: State, group: int) -> bool:

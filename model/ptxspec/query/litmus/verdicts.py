@@ -10,15 +10,15 @@ from typing import Any, NamedTuple, get_args
 
 from ptxspec import contracts
 from ptxspec.base.options import LitmusMethod, LitmusStatus, LivenessStatus
-from ptxspec.machine.whole_kernels import linked
 from ptxspec.query.litmus.executions import Candidate, OutOfTime
 from ptxspec.query.litmus.formula import Formula
 from ptxspec.query.litmus.liveness import SpinSearch
 from ptxspec.query.litmus.path_questions import LitmusWitness, PathQuestion, model_of, witness_as_dict
+from ptxspec.query.litmus.products import linked_column
 from ptxspec.query.litmus.programs import Combination, bits, value_of
 from ptxspec.query.litmus.reading import LitmusTest, condition_term, holds, read, values_in
 from ptxspec.query.litmus.reasons import Reason, Reasons
-from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk, Variable
+from ptxspec.query.litmus.threads import ThreadPath, ThreadWalk, Variable, contents_of_map
 from ptxspec.query.litmus.writing import module_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.solvers.answers import SolverAnswer
@@ -172,7 +172,7 @@ class LitmusLayout:
         self.shared = [name for name in names if test.types[name][0] == "shared"]
         self._global = {name: _FIRST + i * _APART for i, name in enumerate(names) if name not in self.shared}
         self._several = len({place.cta for place in test.places}) > 1
-        self.variables: dict[str, Variable] = {name: test.variables[name] for name in self._global}
+        self.variables: dict[str, Variable] = {name: self._of_grid(test.variables[name]) for name in self._global}
         for name in self.shared:
             variable = test.variables[name]
             for cta in sorted({place.cta for place in test.places}):
@@ -180,6 +180,11 @@ class LitmusLayout:
                 of = self._of(cta, variable.location) if variable.location else ""
                 at = self._of(cta, variable.address) if variable.address else ""
                 self.variables[whose] = variable._replace(name=whose, location=of, address=at)
+
+    def _of_grid(self, variable: Variable) -> Variable:
+        """A variable in global memory, with what it holds at first."""
+        of = variable.map_of
+        return variable._replace(initial=contents_of_map(self._global[of])) if of else variable
 
     def _of(self, cta: int, name: str) -> str:
         return f"{name} of CTA {cta}" if self._several else name
@@ -216,9 +221,9 @@ class LitmusQuestion(PathQuestion):
         module = module_of(test)
         self.paths: list[list[ThreadPath]] = []
         for thread, place in enumerate(test.places):
-            kernel = linked(module, f"P{thread}")
-            registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
             addresses, reached, specials = layout.seen_by(thread)
+            kernel = linked_column(module, f"P{thread}", test.variables, addresses)
+            registers = {n: constant(v) for (t, n), v in test.registers.items() if t == thread}
             walk = ThreadWalk(module, kernel, (thread, place), self.variables, addresses, loops, reached, specials)
             self.paths.append(walk.paths(registers))
         if not all(path.ended for paths in self.paths for path in paths):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ptxspec import contracts
@@ -12,15 +13,17 @@ from ptxspec.language.checked import Checked
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.query.litmus.programs import WARP
-from ptxspec.query.litmus.reading import Cell, LitmusError, LitmusTest
-from ptxspec.query.litmus.threads import ORDER_MARK, PROXY_MARK
+from ptxspec.query.litmus.reading import Cell, LitmusError, LitmusTest, values_in
+from ptxspec.query.litmus.threads import FACTOR_MARK, ORDER_MARK, PROXY_MARK
 from ptxspec.query.register_types import register_types
 from ptxspec.terms.orders import Proxy
 from ptxspec.terms.types import TYPES, Type
 
 #: the target of the module, which has all that a cell may say
-TARGET = "sm_90"
+TARGET = "sm_90a"
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:\s*")
+_IN_BRACES = re.compile(r"[{,]\s*([A-Za-z_$%][\w$]*)(?=\s*[,}])")
+_END = re.compile(r"(@!?[A-Za-z_$%][\w$]*\s+)?(?:exit|ret)\b")
 _GUARD = re.compile(r"@!?[A-Za-z_$%][\w$]*\s+")
 _JUMPS = {"beq": "eq", "bne": "ne", "bge": "ge", "ble": "le", "bgt": "gt", "blt": "lt"}
 #: what may stand for st and ld in accesses by the proxy of a variable
@@ -29,8 +32,9 @@ _OF_PROXY = {"sust": Proxy.SURFACE, "suld": Proxy.SURFACE, "tld": Proxy.TEXTURE,
 _TYPE_OF = {"add": "u", "min": "u", "max": "u", "inc": "u", "dec": "u"}
 _PLAIN = {"add": "add.u", "sub": "sub.u", "mul": "mul.lo.u", "div": "div.u", "rem": "rem.u", "and": "and.b", "or": "or.b",
           "xor": "xor.b", "min": "min.u", "max": "max.u", "mov": "mov.b"}  # fmt: skip
-#: the register that a conditional branch of a test uses
-_CONDITION = "%litmus_condition"
+#: the register that a conditional branch of a test uses, and that of a product; further registers of a product, and what is read
+#: of its registers in the end
+_CONDITION, _SUM, _LEFT = "%litmus_condition", "%litmus_sum", "%litmus_left"
 #: fences that only a litmus test has: for the proxies for which PTX has none
 _PROXY_FENCES = {
     "fence.proxy.constant": Proxy.CONSTANT,
@@ -44,7 +48,8 @@ def module_of(test: LitmusTest) -> Checked:
     version = ".".join(map(str, max(contracts.directives.VERSIONS.items())))
     texts, lines = [f".version {version}", f".target {TARGET}", ".address_size 64"], [1, 1, 1]
     for name, (space, type) in test.types.items():
-        texts.append(f".{space} .align 16 .{type} {name};")
+        is_map, size = bool(test.variables[name].map_of), test.variables[name].size
+        texts.append(f".{space} .align 64 .b8 {name}[{size}];" if is_map else f".{space} .align 16 .{type} {name};")
         lines.append(1)
     for thread, (registers, written) in enumerate(bodies_of(test)):
         texts.append(f".visible .entry P{thread}() {{")
@@ -74,11 +79,28 @@ class ThreadBody(NamedTuple):
 
 def bodies_of(test: LitmusTest) -> list[ThreadBody]:
     """What each thread executes. Raises LitmusError."""
-    bodies = []
+    bodies: list[ThreadBody] = []
     for column in test.columns:
         written = [(line, cell) for cell in column for line in _Writer(test, cell).lines()]
+        written = list(_with_ends(written, _left_by(test, len(bodies), written)))
         bodies.append(ThreadBody(_types(test, written), written))
     return bodies
+
+
+def _left_by(test: LitmusTest, thread: int, written: list[tuple[str, Cell]]) -> list[str]:
+    """The registers of a thread that products write and the condition asks about: they are read where the thread ends."""
+    asked = [value[2] for value in values_in(test.condition) if value[:2] == ("register", thread)]  # type: ignore[index]
+    products = [line for line, _ in written if FACTOR_MARK in line]
+    return [name for name in asked if any(f"{{{name}, " in line for line in products)]
+
+
+def _with_ends(written: list[tuple[str, Cell]], left: list[str]) -> Iterator[tuple[str, Cell]]:
+    """The lines of a thread, with reads of these registers wherever it ends."""
+    for line, cell in written:
+        if (ends := _END.match(line)) is not None:
+            yield from ((f"{ends[1] or ''}mov.b32 {_LEFT}, {name};", cell) for name in left)
+        yield line, cell
+    yield from ((f"mov.b32 {_LEFT}, {name};", written[-1][1]) for name in left)
 
 
 def _located(test: LitmusTest, error: PtxError, lines: list[int]) -> LitmusError:
@@ -95,7 +117,9 @@ def _types(test: LitmusTest, written: list[tuple[str, Cell]]) -> dict[str, Type]
     source = Source(ended("\n".join(line for line, _ in written)), test.path)
     try:
         _, items = parse_fragment(source)
-        types = register_types(items, source, {_CONDITION: TYPES["pred"]}, {})
+        of_products = [name for line, _ in written if FACTOR_MARK in line for name in _IN_BRACES.findall(line)]
+        given = dict.fromkeys(of_products, TYPES["b32"]) | {_CONDITION: TYPES["pred"]}
+        types = register_types(items, source, given, {})
     except PtxError as error:
         raise _located(test, error, [cell.line for _, cell in written]) from None
     return {name: type for name, type in types.items() if name not in test.variables}
@@ -135,6 +159,8 @@ class _Writer:
             return [f"bra {rest.strip()};"]
         if opcode in _PROXY_FENCES:
             return [f"fence.proxy.alias; {PROXY_MARK}{_PROXY_FENCES[opcode].value}"]
+        if base == "wgmma":
+            return self._of_products(opcode, rest, operands)
         if "[" in rest:
             return [f"{text};"]
         if base in _PLAIN and not modifiers:
@@ -150,6 +176,15 @@ class _Writer:
         if base == "bar" and len(operands) == 2 and operands[1].isdigit():
             return [f"{opcode} {operands[0]}, {int(operands[1]) * WARP};"]
         return [f"{text};"]
+
+    def _of_products(self, opcode: str, rest: str, operands: list[str]) -> list[str]:
+        """An instruction about products of warpgroups, of which a product has a form that names the variable it reads."""
+        if not opcode.startswith("wgmma.mma_async"):
+            return [f"{opcode.removesuffix('.sync.aligned')}.sync.aligned {rest.strip()};"]
+        if opcode != "wgmma.mma_async" or len(operands) != 2 or operands[1] not in self.test.types:
+            raise self.error("a product of a test has a register and the variable that it reads: wgmma.mma_async r0, x")
+        product, matrices = "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16", f"0, 0, {_CONDITION}, 1, 1, 0, 0"
+        return [f"{product} {{{operands[0]}, {_SUM}}}, {matrices}; {FACTOR_MARK}{operands[1]}"]
 
     def _jump(self, comparison: str, operands: list[str]) -> list[str]:
         if len(operands) != 3:
