@@ -82,7 +82,7 @@ def operation_begins(
         m.operation_low[there] = m.operation_low[there] + 1
     m.operation_mark[number] = 0 if completes else m.mark(thread, mechanism)
     if m.observes_operations:
-        m.tell_operation(INITIATE, op, thread, number, target, size)
+        m.tell_operation(INITIATE, op, thread, number, target if size else source, size)
     at_once = m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0
     if m.landing_way == EARLY or at_once:
         pieces_land(m, number)
