@@ -232,12 +232,12 @@ def test_forms() -> None:
     assert found["kind"] == "unknown" and "the nearest opcodes are bfe" in found["error"]
     assert "the nearest forms are " in asked("forms", "bfe.u33", status=1)["error"]
     for command in ("forms", "ledger"):
-        gap = asked(command, "multimem", status=1)
-        assert gap["kind"] == "gap" and "multimem is PTX, but no page describes it" in gap["error"]
-        assert {"multimem.st", "multimem.red"} <= {g["name"] for g in gap["gaps"]}
-        assert all(g["target"].startswith("sm_90") and g["page"] == "spec/gaps.md" for g in gap["gaps"])
+        gap = asked(command, "tcgen05", status=1)
+        assert gap["kind"] == "gap" and "tcgen05 is PTX, but no page describes it" in gap["error"]
+        assert {"tcgen05.mma", "tcgen05.ld"} <= {g["name"] for g in gap["gaps"]}
+        assert all(g["target"].startswith("sm_100") and g["page"] == "spec/gaps.md" for g in gap["gaps"])
         assert asked(command, "frob", status=1)["kind"] == "unknown"
-    assert asked("forms", "multimem.st", status=1)["gaps"][0]["name"] == "multimem.st"
+    assert asked("forms", "tcgen05.mma", status=1)["gaps"][0]["name"] == "tcgen05.mma"
     assert asked("forms", "tex.grad.cube", status=1)["gaps"][0]["since"] == "4.3"
 
 

@@ -289,8 +289,8 @@ def test_words_have_colours(server: Client) -> None:
 
 def test_gaps_are_warnings_and_errors_lead_to_pages(server: Client) -> None:
     other = "file:///nowhere/other.ptx"
-    heading = ".version 8.1\n.target sm_90\n"
-    server.open(f"{heading}.entry k() {{ multimem.st.weak.global.u32 [0], 1; ret; }}\n", other)
+    heading = ".version 8.6\n.target sm_100a\n"
+    server.open(f"{heading}.entry k() {{ tcgen05.fence::before_thread_sync; ret; }}\n", other)
     (gap,) = server.diagnostics(other)
     assert (
         gap["severity"] == 2

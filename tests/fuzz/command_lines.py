@@ -121,7 +121,7 @@ def prepared(folder: Path) -> Iterator[None]:
         (vector_contents, "opcodes", lambda: ["brev", "popc"]),
         *((place, "on_all_cores", map) for place in (vector_files, vector_results, check_recorded)),
         (check_recorded, "check_recorded", lambda asked: recorded(asked or ("popc",))),
-        (isa, "opcodes", lambda: {"brev": True, "popc": True, "multimem": False}),
+        (isa, "opcodes", lambda: {"brev": True, "popc": True, "tcgen05": False}),
         (ledger, "rows", lambda: []),
         (computing, "update", lambda progress=None: rows),
     ]
@@ -327,7 +327,7 @@ class Maker:
         opcodes = [
             w
             for _ in range(self.random.randint(1, 2))  # the whole takes half a minute
-            for w in ("-o", self.one(["brev", "popc", "multimem", self.one(HOSTILE)]))
+            for w in ("-o", self.one(["brev", "popc", "tcgen05", self.one(HOSTILE)]))
         ]
         return [*opcodes, *self.maybe(["--to", self.one([*NAMES, *HOSTILE, "pipe", "new/x", "new/y/x"])], 0.3)]
 

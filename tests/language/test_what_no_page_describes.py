@@ -115,14 +115,14 @@ def test_a_page_tells_of_the_further_forms_of_its_opcode() -> None:
     [
         ("9.5", "sm_100a", "tcgen05.wait::ld.sync.alinged;", "tcgen05.wait::ld has no .alinged; did you mean .aligned"),
         ("9.5", "sm_90", "cp.asinc.bulk.commit_group;", "there is no cp.asinc.bulk.commit_group; did you mean .async for .asinc?"),
-        ("8.0", "sm_80", "multimem.st.weak.global.u32 [%rd0], %r0;", "multimem.st.weak.global.u32 needs PTX ISA 8.1; the module says 8.0"),
-        ("8.1", "sm_80", "multimem.st.weak.global.u32 [%rd0], %r0;", "multimem.st.weak.global.u32 needs target sm_90; the module says sm_80"),
+        ("8.5", "sm_80", "tcgen05.wait::ld.sync.aligned;", "tcgen05.wait::ld.sync.aligned needs PTX ISA 8.6; the module says 8.5"),
+        ("8.6", "sm_80", "st.bulk.weak.shared::cta [%rd0], %rd1, 0;", "st.bulk.weak.shared::cta needs target sm_100; the module says sm_80"),
         ("9.5", "sm_90", "wgma.fence.sync.aligned;", "wgma is no instruction of PTX; did you mean wgmma?"),
         ("9.5", "sm_100a", "cvt.rn.satfinite.e2m1x2.f23 %c0, %f0, %f1;", "there is no cvt.rn.satfinite.e2m1x2.f23"),
         ("8.5", "sm_90", "st.bulk.weak.shared::cta [%rd0], %rd1, 0;", "needs PTX ISA 8.6"),
         ("9.5", "sm_90", "st.bulk.weak.shared::cta [%rd0], %rd1, 0;", "needs target sm_100"),
-        ("9.5", "sm_90", "multimem.st.weak.global.u32 [%unheard], %r0;", "%unheard is not declared"),
-        ("9.5", "sm_90", "@%unheard multimem.st.weak.global.u32 [%rd0], %r0;", "the guard %unheard is not declared"),
+        ("9.5", "sm_100", "st.bulk.weak.shared::cta [%unheard], %rd1, 0;", "%unheard is not declared"),
+        ("9.5", "sm_100", "@%unheard st.bulk.weak.shared::cta [%rd0], %rd1, 0;", "the guard %unheard is not declared"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, message: str) -> None:
@@ -130,12 +130,12 @@ def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, messag
     assert message in found[0].message
 
 
-CALLED = """.version 8.1
-.target sm_90
+CALLED = """.version 8.6
+.target sm_100a
 .address_size 64
-.func inner() { multimem.st.weak.global.u32 [0], 1; ret; }
+.func inner() { tcgen05.fence::before_thread_sync; ret; }
 .func middle() { call inner; ret; }
-.func spare() { multimem.st.weak.global.u32 [0], 1; multimem.red.relaxed.sys.global.add.u32 [0], 1; ret; }
+.func spare() { tcgen05.fence::before_thread_sync; tcgen05.wait::ld.sync.aligned; ret; }
 .global .u64 pointer[1] = { spare };
 .visible .entry direct() { call middle; ret; }
 .visible .entry indirect() {
@@ -161,7 +161,7 @@ def test_gaps_of_called_functions_count() -> None:
 
 def test_gaps_of_linked_modules_are_shown_in_their_own_text() -> None:
     library = CALLED.replace(".func inner", ".visible .func inner").replace(".visible .entry without() { ret; }\n", "")
-    main = ".version 8.1 .target sm_90 .address_size 64\n.extern .func inner();\n.visible .entry k() { call inner; ret; }\n"
+    main = ".version 8.6 .target sm_100a .address_size 64\n.extern .func inner();\n.visible .entry k() { call inner; ret; }\n"
     loaded = ptxspec.link([main, library], ["main.ptx", "library.ptx"])
     with pytest.raises(ptxspec.GapError) as caught:
         loaded.launch("k")
@@ -184,8 +184,8 @@ def test_the_checker_counts_them_as_instructions() -> None:
 
 
 def test_a_question_about_one_says_so() -> None:
-    with pytest.raises(ptxspec.PtxError, match=r"multimem\.st is PTX"):
-        ptxspec.evaluate("multimem.st.weak.global.u32 [0], 1;")
+    with pytest.raises(ptxspec.PtxError, match=r"tcgen05\.fence::before_thread_sync is PTX"):
+        ptxspec.evaluate("tcgen05.fence::before_thread_sync;")
     with pytest.raises(ptxspec.PtxError, match=r"is PTX .*no page describes it"):
         ptxspec.prove("set.lt.u8x4 d, a, b;", "set.lt.u8x4 d, b, a;")
 
@@ -197,7 +197,8 @@ def test_an_opcode_with_families_among_the_gaps_is_described_in_part() -> None:
         and "set" in found.in_part
         and "bfe" in found.wholly
         and "wgmma" in found.wholly
-        and "multimem" in found.not_at_all
+        and "tcgen05" in found.not_at_all
+        and "multimem" in found.in_part
     )
     parts = found.wholly, found.in_part, found.not_at_all
     assert sorted(name for part in parts for name in part) == sorted(opcodes())
@@ -206,5 +207,5 @@ def test_an_opcode_with_families_among_the_gaps_is_described_in_part() -> None:
 
 def test_every_opcode_is_in_the_list() -> None:
     known = opcodes()
-    assert known["add"] and known["ld"] and known["wgmma"] and not known["tcgen05"] and not known["multimem"]
+    assert known["add"] and known["ld"] and known["wgmma"] and known["multimem"] and not known["tcgen05"]
     assert {i.split(" ")[0].split(".")[0].rstrip(";") for _, i in EXAMPLES} <= set(known)

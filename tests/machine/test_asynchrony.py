@@ -703,7 +703,7 @@ def test_places_of_operations_are_used_again(monkeypatch: pytest.MonkeyPatch) ->
         ptxspec.load(source).launch("k", block=4, args=[blank(), numbers()], engine="exact", copies=copies)
         machine = machines.pop()
         assert machine.operations <= 8 and machine.nodes <= 32 and machine.lines == machine.unlanded == 0
-        assert not any(machine.line_list) and not any(machine.completion0)
+        assert not any(machine.line_list) and not any(machine.completion)
 
 
 def test_several_workers_are_one() -> None:
@@ -872,7 +872,8 @@ def planted(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         monkeypatch.setattr(page, name, wrong(right))
 
     def forget() -> None:
-        for cache in (scripted, native.functions_of):
+        of_mechanisms = operations.step_by_number, operations.completed_by_number, operations.step_in_record
+        for cache in (scripted, native.functions_of, *of_mechanisms):
             cache.cache_clear()
         vars(right).pop("meaning", None)
 

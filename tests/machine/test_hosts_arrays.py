@@ -275,9 +275,8 @@ TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTER
 #: where threads wait for objects, and what there is of an operation that does more than copy
 TOUCHES |= dict.fromkeys(("awaiting", "beyond", "vain_at", "vigils"), OBJECTS)
 TOUCHES |= dict.fromkeys((name for name in OF_OPERATIONS if name.startswith("operation_")), OBJECTS)
-#: the arrays that no kernel of PTX touches: those of completion mechanisms beside the first (see test_pages_of_ones_own.py), and that
-#: of registers in flight (see test_registers_in_flight.py)
-OF_OTHER_PAGES = ("completion1", "completion2", "completion3", hosts.REGISTERS)
+#: the array that no kernel of PTX touches: that of registers in flight (see test_registers_in_flight.py)
+OF_OTHER_PAGES = (hosts.REGISTERS,)
 #: how pieces land where an array is touched
 LANDING = {"unlanded_operations": "each", "draws": "random:1"}
 

@@ -66,7 +66,9 @@ def owned(module: ptxspec.Module) -> int:
     memory.write(first, memory.read(first + 4, 4))
     values: npt.NDArray[np.uint32] = memory.view(memory.put(b"abcd"), np.uint32, (1, 1))
     memory.free(first)
-    distance: int = other - first
+    several: ptxspec.Multicast = memory.multicast(16, devices=2, align=16, name="several")
+    memory.write(several.copies[1], memory.read(several.copies[0], 4))
+    distance: int = other - first + int(several.address)
     return values.size + (distance != 0)
 
 
@@ -203,7 +205,7 @@ def refusals() -> list[str]:
     except ptxspec.Unsupported as error:
         said.append(str(error))
     try:
-        ptxspec.load(".version 8.1 .target sm_90 .entry k() { multimem.st.weak.global.u32 [0], 1; ret; }").launch("k")
+        ptxspec.load(".version 8.6 .target sm_100a .entry k() { tcgen05.fence::before_thread_sync; ret; }").launch("k")
     except ptxspec.GapError as error:
         said.append(error.diagnostics[0].message)
     try:

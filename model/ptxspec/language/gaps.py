@@ -18,8 +18,8 @@ class GapError(PtxError):
     """A launch of an entry that may reach an instruction of PTX that no page of the specification describes. `diagnostics` are
     these instructions, as for `PtxError`.
 
-    >>> module = ptxspec.load('''.version 8.1 .target sm_90
-    ... .entry k() { multimem.st.weak.global.u32 [0], 1; ret; }
+    >>> module = ptxspec.load('''.version 8.6 .target sm_100a
+    ... .entry k() { tcgen05.fence::before_thread_sync; ret; }
     ... .entry other() { ret; }''', "k.ptx")
     >>> module.launch("other").steps
     1
@@ -27,7 +27,7 @@ class GapError(PtxError):
     ...     module.launch("k")
     ... except ptxspec.GapError as error:
     ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
-    2 multimem.st is PTX (a store to several GPUs), but no page describes it
+    2 tcgen05.fence::before_thread_sync is PTX (an order among accesses to tensor memory), but no page describes it
     """
 
 
@@ -53,8 +53,8 @@ def families(beginning: str = "") -> list[Gap]:
     """The families that no page describes and whose names begin with these words, or which a mnemonic that begins so is of, or
     the further forms of an opcode with a page; without any words, all families.
 
-    >>> [str(gap) for gap in families("multimem.st")]
-    ['wgmma.fence: an order among products of a warpgroup (PTX 8.0, sm_90a)']
+    >>> [str(gap) for gap in families("st.bulk")]
+    ['st.bulk: zeros in many bytes (PTX 8.6, sm_100)']
     """
     page = contracts.gaps
     family = page.family_of(beginning)

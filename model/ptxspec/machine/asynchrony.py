@@ -78,9 +78,9 @@ def operation_begins(
     m.operation_lives[number] = there != 0
     if there:
         m.operation_low[there] = m.operation_low[there] + 1
-    m.operation_mark[number] = 0 if completes else mark_of(m, mechanism, thread)
+    m.operation_mark[number] = 0 if completes else m.mark(thread, mechanism)
     if m.observes_operations:
-        m.tell_operation(INITIATE, op, thread, number, target, size)
+        m.tell_operation(INITIATE, op, thread, number, target if size else source, size)
     at_once = m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0
     if m.landing_way == EARLY or at_once:
         pieces_land(m, number)
@@ -150,11 +150,11 @@ def operations_end(m: OperationsMachine, thread: int) -> None:
         elif m.operation_object[number]:
             complete = m.operation_mark[number]
         else:
-            complete = is_complete(m, m.operation_mechanism[number], thread, m.operation_mark[number])
+            complete = m.is_known_complete(thread, m.operation_mechanism[number], m.operation_mark[number])
         if complete:
             operation_leaves(m, number)
         elif m.operation_object[number] == 0 and m.operation_listed[number]:
-            if has_read(m, m.operation_mechanism[number], thread, m.operation_mark[number]):
+            if m.is_known_read(thread, m.operation_mechanism[number], m.operation_mark[number]):
                 source_is_free(m, number)
         number = following
 
@@ -212,49 +212,8 @@ def batch_ends(m: OperationsMachine) -> None:
             number = following
         m.first_operation[thread] = 0
         m.last_operation[thread] = 0
-    for i in range(m.slots * m.threads * m.words0):
-        m.completion0[i] = 0
-    for i in range(m.slots * m.threads * m.words1):
-        m.completion1[i] = 0
-    for i in range(m.slots * m.threads * m.words2):
-        m.completion2[i] = 0
-    for i in range(m.slots * m.threads * m.words3):
-        m.completion3[i] = 0
-
-
-def mark_of(m: OperationsMachine, mechanism: int, thread: int) -> int:
-    """What marks an operation that a thread initiates now."""
-    if mechanism == 0:
-        return m.mark0(thread)
-    if mechanism == 1:
-        return m.mark1(thread)
-    if mechanism == 2:
-        return m.mark2(thread)
-    return m.mark3(thread)
-
-
-def is_complete(m: OperationsMachine, mechanism: int, thread: int, mark: int) -> int:
-    """Whether a thread knows an operation with this mark to be complete."""
-    if mechanism == 0:
-        return m.is_complete0(thread, mark)
-    if mechanism == 1:
-        return m.is_complete1(thread, mark)
-    if mechanism == 2:
-        return m.is_complete2(thread, mark)
-    return m.is_complete3(thread, mark)
-
-
-def has_read(m: OperationsMachine, mechanism: int, thread: int, mark: int) -> int:
-    """Whether a thread knows an operation with this mark to have read its source."""
-    if mechanism == 0:
-        return m.has_read0(thread, mark)
-    if mechanism == 1:
-        return m.has_read1(thread, mark)
-    if mechanism == 2:
-        return m.has_read2(thread, mark)
-    if mechanism == 3:
-        return m.has_read3(thread, mark)
-    return 0
+    for i in range(m.slots * m.threads * m.record_words):
+        m.completion[i] = 0
 
 
 def completes_on_object(m: OperationsMachine, number: int) -> None:
@@ -277,14 +236,7 @@ def completes_on_object(m: OperationsMachine, number: int) -> None:
         if m.observes_operations:
             m.tell_bytes(READ, m.operation_op[number], m.operation_thread[number], -number, place, OBJECT_BITS // 8)
         word = m.read_object(place)
-        if mechanism == 0:
-            word, broken = m.complete0(word, size)
-        elif mechanism == 1:
-            word, broken = m.complete1(word, size)
-        elif mechanism == 2:
-            word, broken = m.complete2(word, size)
-        else:
-            word, broken = m.complete3(word, size)
+        word, broken = m.complete(mechanism, word, size)
         if broken:
             m.completion_fault = number
             m.completion_rule = broken
@@ -590,7 +542,7 @@ def are_spared(m: OperationsMachine, which: int, begin: int, size: int, thread: 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     operation_begins, is_noted, pieces_land, those_before_complete, object_at, object_begins, may_end, object_ends,
     object_changes_now, completion_breaks, may_begin, operations_end, operation_leaves, source_is_free, operation_ends,
-    batch_ends, mark_of, is_complete, has_read, completes_on_object, turn_begins, objects_complete, rest_lands,
+    batch_ends, completes_on_object, turn_begins, objects_complete, rest_lands,
     piece_lands, copy, change_elements, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
     nearness, is_spared, are_spared,
 )  # fmt: skip

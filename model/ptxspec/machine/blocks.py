@@ -84,6 +84,8 @@ def violation(
     blocks: Iterable[GlobalBlock], freed: Iterable[GlobalBlock], address: int, size: int, write: bool
 ) -> Violation:
     """What an access to no block, or to one that forbids it, has broken."""
+    if contracts.multicast.is_multimem(address):
+        return Violation("multimem", contracts.multicast.elsewhere(size))
     near, nearest = None, contracts.memory_rules.BUFFER_ALIGNMENT
     for block in blocks:
         end = block.base + block.size

@@ -39,7 +39,7 @@ class EventKind(IntEnum):
     RELEASE = 6
     """a thread that waited goes on; the value is that of its arrival"""
     INITIATE = 7
-    """a thread initiates an asynchronous operation, which is to write so many bytes at the address"""
+    """a thread initiates an asynchronous operation, which is to write so many bytes at the address, or to read there if none"""
     END = 8
     """an asynchronous operation is complete, as far as its thread can know, or its thread has ended"""
     CALL = 9
@@ -62,7 +62,7 @@ RACE = "race"
 UNINITIALIZED = "uninitialized"
 #: what orders accesses, and what the check for races is told of
 OF_ORDERS = frozenset({EventKind.FENCE, EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
-OF_RACES = OF_ACCESSES | OF_ORDERS
+OF_RACES = OF_ACCESSES | OF_ORDERS | {EventKind.INITIATE, EventKind.END}
 OF_OPERATIONS = frozenset({EventKind.INITIATE, EventKind.END, EventKind.READ, EventKind.WRITE})
 #: the words of an event as an engine notes it: its kind, the first CTA of the batch, the instruction's index, the thread among
 #: the resident ones, the host's address of what is accessed and how many bytes that is, a value of 128 bits, and the number of

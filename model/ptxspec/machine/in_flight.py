@@ -253,7 +253,7 @@ class ExactOperations:
         machine.observes_operations = int(observed)
 
         def tell_operation(kind: int, op: int, thread: int, number: int, target: int, size: int) -> None:
-            location = places.address(target) if size else 0
+            location = places.address(target) if target else 0
             note(EventKind(kind), op, thread, location=location, size=size, operation=number)
 
         def tell_bytes(kind: int, op: int, thread: int, number: int, place: int, count: int) -> None:

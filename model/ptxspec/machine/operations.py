@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from types import GenericAlias
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from ptxspec import contracts
 from ptxspec.base.options import Copies
@@ -17,19 +17,18 @@ from ptxspec.machine.driver.protocol import Column
 from ptxspec.machine.flow import is_on_object, values_of
 from ptxspec.machine.racing.classes import OperationClass, levels_of_strength
 from ptxspec.machine.special import variables_of
-from ptxspec.terms.core import Int, integer
+from ptxspec.terms.core import Bool, Int, integer
 from ptxspec.terms.effects import Access, Advance, Asynchronous, Follow, Initiate, Load, Store, Update
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
 from ptxspec.terms.steps import State, Step, taken
 from ptxspec.terms.types import TYPES
+from ptxspec.terms.vocabulary import number as number_of
 from ptxspec.terms.vocabulary import resolve, select
 
 #: how many classes of changes by asynchronous operations there are, at most
 MOST_CLASSES = 20
-#: how many completion mechanisms a kernel may use
-MECHANISMS = 4
 
 
 class Clusters(Protocol):
@@ -64,11 +63,8 @@ class OperationsMachine(Clusters, Protocol):
     completion_rule: int
     # whether somebody is told of events
     observes_operations: int
-    # how many words a thread's record of each completion mechanism has
-    words0: int
-    words1: int
-    words2: int
-    words3: int
+    # how many words a thread's record of its completion mechanisms has
+    record_words: int
 
     # an operation's: its record, who initiated it, at which instruction, how it completes, its mark there, the object on which it
     # completes or 0 (its mark then says whether it has), whether that begins and ends, the mechanism of those that it follows,
@@ -98,13 +94,10 @@ class OperationsMachine(Clusters, Protocol):
     line_list: Column
     node_operation: Column
     node_next: Column
-    # a thread's: its first and its last operation in flight, and its records of completion mechanisms
+    # a thread's: its first and its last operation in flight, and its record of completion mechanisms
     first_operation: Column
     last_operation: Column
-    completion0: Column
-    completion1: Column
-    completion2: Column
-    completion3: Column
+    completion: Column
     # what has been drawn
     draws: Column
 
@@ -154,26 +147,14 @@ class OperationsMachine(Clusters, Protocol):
     def draw_landing(self, draws: int, seed: int, able: int, /) -> int:
         """Choose one of so many."""
 
-    def mark0(self, thread: int, /) -> int:
-        """What marks an operation that the thread initiates now, by the first completion mechanism."""
+    def mark(self, thread: int, mechanism: int, /) -> int:
+        """What marks an operation that the thread initiates now, by the completion mechanism of a number."""
 
-    def mark1(self, thread: int, /) -> int: ...
-    def mark2(self, thread: int, /) -> int: ...
-    def mark3(self, thread: int, /) -> int: ...
+    def is_known_complete(self, thread: int, mechanism: int, mark: int, /) -> int:
+        """Whether the thread knows an operation with this mark to be complete."""
 
-    def is_complete0(self, thread: int, mark: int, /) -> int:
-        """Whether the thread knows an operation with this mark to be complete, by the first completion mechanism."""
-
-    def is_complete1(self, thread: int, mark: int, /) -> int: ...
-    def is_complete2(self, thread: int, mark: int, /) -> int: ...
-    def is_complete3(self, thread: int, mark: int, /) -> int: ...
-
-    def has_read0(self, thread: int, mark: int, /) -> int:
-        """Whether the thread knows an operation with this mark to have read its source, by the first completion mechanism."""
-
-    def has_read1(self, thread: int, mark: int, /) -> int: ...
-    def has_read2(self, thread: int, mark: int, /) -> int: ...
-    def has_read3(self, thread: int, mark: int, /) -> int: ...
+    def is_known_read(self, thread: int, mechanism: int, mark: int, /) -> int:
+        """Whether the thread knows an operation with this mark to have read its source."""
 
     def element_size(self, change: int, /) -> int:
         """How many bytes an element has that the step of this number changes."""
@@ -184,13 +165,9 @@ class OperationsMachine(Clusters, Protocol):
     def change(self, change: int, old: int, value: int, /) -> int:
         """What the step of this number makes of an element in memory and of one that an operation reads."""
 
-    def complete0(self, word: int, count: int, /) -> tuple[int, int]:
-        """The object with these bits learns, by the first mechanism, that an operation of so many bytes is complete: its bits
-        then, and the number of the rule that it breaks, from 1 on, or 0."""
-
-    def complete1(self, word: int, count: int, /) -> tuple[int, int]: ...
-    def complete2(self, word: int, count: int, /) -> tuple[int, int]: ...
-    def complete3(self, word: int, count: int, /) -> tuple[int, int]: ...
+    def complete(self, mechanism: int, word: int, count: int, /) -> tuple[int, int]:
+        """The object with these bits learns, by the mechanism of a number, that an operation of so many bytes is complete: its
+        bits then, and the number of the rule that it breaks, from 1 on, or 0."""
 
     # what an engine supplies
 
@@ -231,30 +208,9 @@ NUMBERS = tuple(
 ARRAYS = tuple(name for name, type in OperationsMachine.__annotations__.items() if type == "Column")
 
 
-def _of_words(function: Callable[[Any, Any], Any]) -> Step:
-    """A step that takes the bits of an object and a number of bytes, and gives the bits, and which rule is broken."""
-    results = GenericAlias(tuple, (TYPES["u64"], TYPES["u32"]))
-    function.__annotations__ = {"word": TYPES["u64"], "count": TYPES["u32"], "return": results}
-    return Step(function)
-
-
-_SAME = _of_words(lambda word, count: (word, 0))
-
-
 @cache
-def _never(mechanism: CompletionMechanism) -> Step:
-    """That no operation is known to have read its source before it is complete."""
-
-    def has_read(record: State, mark: Int) -> Int:
-        return integer(0)
-
-    has_read.__annotations__ = {"record": mechanism.record, "mark": TYPES["u64"], "return": TYPES["u32"]}
-    return Step(has_read)
-
-
-@cache
-def _on_words(completes: Step) -> Step:
-    """A step on an object as one on its bits."""
+def _on_words(completes: Step) -> Callable[[Int, Int], tuple[Int, Int]]:
+    """A step on an object as a function of its bits and a number of bytes: the bits, and which rule is broken."""
     kind: type[State] = completes.states[0].type
 
     def on_words(word: Int, count: Int) -> tuple[Int, Int]:
@@ -264,7 +220,7 @@ def _on_words(completes: Step) -> Step:
             broken = select(requirement.condition, broken, number)
         return after.packed, broken
 
-    return _of_words(on_words)
+    return on_words
 
 
 class AsynchronousUse(NamedTuple):
@@ -329,8 +285,7 @@ class AsynchronousUse(NamedTuple):
         return self.advances.index((self.mechanism(effect), effect.step))
 
     def steps(self) -> dict[str, tuple[Step, tuple[str | None, ...]]]:
-        """By their names here, the steps with the arrays in which the records lie that they are given. What a mechanism lacks is
-        of async-groups, and never taken."""
+        """By their names here, the steps with the arrays in which the records lie that they are given."""
         page, records = contracts.asynchrony, ("operation",)
         taken: dict[str, tuple[Step, tuple[str | None, ...]]] = {
             "initiate": (page.initiate, records),
@@ -345,34 +300,30 @@ class AsynchronousUse(NamedTuple):
             "spares_source": (page.spares_source, records),
             "draw_landing": (contracts.schedule.draw, ("draws",)),
         }
-        for i in range(MECHANISMS):
-            mechanism = self.mechanisms[i] if i < len(self.mechanisms) else page.ASYNC_GROUPS
-            of_threads, completes = page.ASYNC_GROUPS, _SAME
-            if isinstance(mechanism, ObjectCompletion):
-                completes = _on_words(mechanism.completes)
-            else:
-                of_threads = mechanism
-            taken[f"mark{i}"] = (of_threads.initiates, (f"completion{i}",))
-            taken[f"is_complete{i}"] = (of_threads.is_complete, (f"completion{i}",))
-            taken[f"complete{i}"] = (completes, ())
-            taken[f"has_read{i}"] = (of_threads.has_read or _never(of_threads), (f"completion{i}",))
-        taken["element_size"] = (_looked_up(tuple(of.size for _, of in self.changes)), ())
-        taken["class_of_change"] = (_looked_up(tuple(self.classes.index(of) for _, of in self.changes)), ())
-        taken["change"] = (_chosen(self.changes, self.profile), ())
+        records_of_thread = ("completion",)
+        taken |= {
+            "mark": (step_by_number(self.mechanisms, "initiates"), records_of_thread),
+            "is_known_complete": (step_by_number(self.mechanisms, "is_complete"), records_of_thread),
+            "is_known_read": (step_by_number(self.mechanisms, "has_read"), records_of_thread),
+            "complete": (completed_by_number(self.mechanisms), ()),
+            "element_size": (_looked_up(tuple(of.size for _, of in self.changes)), ()),
+            "class_of_change": (_looked_up(tuple(self.classes.index(of) for _, of in self.changes)), ()),
+            "change": (_chosen(self.changes, self.profile), ()),
+        }
         for i, (number, step) in enumerate(self.advances):
-            taken[f"advance{i}"] = (step, (f"completion{number}",))
+            taken[f"advance{i}"] = (step_in_record(self.mechanisms, number, step), records_of_thread)
         return taken
 
-    def words(self) -> list[int]:
-        """How many words a thread's record of each completion mechanism has."""
-        words = [0 if isinstance(m, ObjectCompletion) else len(m.record.fields) for m in self.mechanisms]
-        return words + [0] * (MECHANISMS - len(words))
+    @property
+    def record_words(self) -> int:
+        """How many words a thread's record of its completion mechanisms has."""
+        return len(_record_of(self.mechanisms).fields)
 
     def numbers(self, copies: Copies) -> dict[str, int]:
         """The numbers that a launch begins with."""
         way, _, digits = copies.partition(":")
         seed = int(digits or 0) & (1 << 64) - 1
-        words = {f"words{i}": count for i, count in enumerate(self.words())}
+        words = {"record_words": self.record_words}
         chosen = {"landing_way": contracts.asynchrony.LANDING[way], "landing_seed": seed - (seed >> 63 << 64)}
         return dict.fromkeys(NUMBERS, 0) | words | chosen
 
@@ -381,13 +332,90 @@ class AsynchronousUse(NamedTuple):
         from ptxspec.machine.asynchrony import LISTS  # with a page that few kernels need
 
         nodes, operations = contracts.limits.LINES + 1, contracts.limits.OPERATIONS + 1
-        words = {f"completion{i}": threads * count for i, count in enumerate(self.words())}
         lengths = {
+            "completion": threads * self.record_words,
             "operation": operations * len(contracts.asynchrony.Operation.fields), "line_list": 2 * LISTS,
             "node_operation": nodes, "node_next": nodes, "first_operation": threads, "last_operation": threads,
             "draws": len(contracts.schedule.draw.states[0].words),
         }  # fmt: skip
-        return {name: (lengths | words).get(name, operations) for name in ARRAYS}
+        return {name: lengths.get(name, operations) for name in ARRAYS}
+
+
+#: what completes a kernel's operations, in the order of their numbers
+Mechanisms: TypeAlias = tuple[CompletionMechanism | ObjectCompletion, ...]
+
+
+@lru_cache(256)
+def _record_of(mechanisms: Mechanisms) -> type[State]:
+    """A record that has the fields of the thread's records of all these mechanisms, one after the other."""
+    records = [(number, m.record) for number, m in enumerate(mechanisms) if isinstance(m, CompletionMechanism)]
+    fields = {f"{name}{number}": type for number, record in records for name, type in record.fields.items()}
+    return type("ThreadRecord", (State,), {"__annotations__": fields or {"none": TYPES["u32"]}})
+
+
+def _part(mechanisms: Mechanisms, number: int, record: State) -> tuple[State, int]:
+    """The record of the mechanism of a number, which is one of threads, and where its fields begin."""
+    ours = [(i, m.record) for i, m in enumerate(mechanisms) if isinstance(m, CompletionMechanism)]
+    begin = sum(len(kind.fields) for i, kind in ours if i < number)
+    kind = dict(ours)[number]
+    return kind(*record[begin : begin + len(kind.fields)]), begin
+
+
+@lru_cache(256)
+def step_by_number(mechanisms: Mechanisms, what: str) -> Step:
+    """The steps of this name of all these mechanisms, as one that is given the number; 0 of one that lacks it."""
+
+    def chosen(record: State, mechanism: Int, *operands: Int) -> Int:
+        answer = integer(0)
+        for number, each in enumerate(mechanisms):
+            step = None if isinstance(each, ObjectCompletion) else getattr(each, what)
+            if step is not None:
+                given = step(_part(mechanisms, number, record)[0], *operands)
+                value = number_of(given) if isinstance(given, Bool) else given
+                answer = select(mechanism == number, value, answer)
+        return answer
+
+    if what == "initiates":
+        function: Callable[..., Int] = lambda record, mechanism: chosen(record, mechanism)  # noqa: E731
+        operands = ["mechanism"]
+    else:
+        function = lambda record, mechanism, mark: chosen(record, mechanism, mark)  # noqa: E731
+        operands = ["mechanism", "mark"]
+    types = dict.fromkeys((*operands, "return"), TYPES["u64"])
+    function.__annotations__ = {"record": _record_of(mechanisms), **types}
+    return Step(function)
+
+
+@lru_cache(256)
+def completed_by_number(mechanisms: Mechanisms) -> Step:
+    """How objects learn that operations are complete, as one step that is given the number of the mechanism."""
+
+    def complete(mechanism: Int, word: Int, count: Int) -> tuple[Int, Int]:
+        after, broken = word, integer(0)
+        for number, each in enumerate(mechanisms):
+            if isinstance(each, ObjectCompletion):
+                given = _on_words(each.completes)(word, count)
+                after, broken = (select(mechanism == number, x, y) for x, y in zip(given, (after, broken), strict=True))
+        return after, broken
+
+    results = GenericAlias(tuple, (TYPES["u64"], TYPES["u32"]))
+    operands = dict.fromkeys(("mechanism", "word", "count"), TYPES["u64"])
+    complete.__annotations__ = {**operands, "return": results}
+    return Step(complete)
+
+
+@lru_cache(256)
+def step_in_record(mechanisms: Mechanisms, number: int, step: Step) -> Step:
+    """A step on the record of the mechanism of a number, as one on that of all mechanisms."""
+    kind = _record_of(mechanisms)
+
+    def advance(record: State, *operands: Int) -> State:
+        part, begin = _part(mechanisms, number, record)
+        changed = step(part, *operands)
+        return kind(*record[:begin], *changed, *record[begin + len(part) :])
+
+    advance.__annotations__ = {"record": kind, **{port.name: port.type for port in step.operands}, "return": kind}
+    return Step(advance)
 
 
 @lru_cache(256)
@@ -427,7 +455,7 @@ def _settled(term: Int, profile: Profile) -> Int:
 
 def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None:
     """What a kernel has to do with asynchronous operations under a profile; None if nothing. Raises NotImplementedError for what
-    neither engine has: more completion mechanisms than MECHANISMS, or a step of one that may break a rule; and NoChoice if the
+    neither engine has: a step of a completion mechanism that may break a rule; and NoChoice if the
     profile leaves open what an operation changes memory to."""
     effects = [e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Asynchronous)]
     objects = [e for op in kernel.code if is_on_object(e := op.plan.meaning.effect) and isinstance(e, Access)]
@@ -435,8 +463,6 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
         return None
     used = (m for e in effects for m in ((e.completion, e.after) if isinstance(e, Follow) else (e.completion,)))
     mechanisms = tuple(dict.fromkeys(used))
-    if len(mechanisms) > MECHANISMS:
-        raise NotImplementedError(f"{kernel.name} uses {len(mechanisms)} completion mechanisms, more than {MECHANISMS}")
     advances = tuple(dict.fromkeys((mechanisms.index(e.completion), e.step) for e in effects if isinstance(e, Advance)))
     for _, step in advances:
         if step.meaning.requirements:

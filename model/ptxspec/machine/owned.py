@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 _LINE = 64
 
 
+class Multicast(NamedTuple):
+    """Memory of several devices: the multimem address that stands for all `copies`, and the address of each of these.
+
+    >>> shared = ptxspec.Memory().multicast(64, devices=4)
+    >>> len(shared.copies), hex(shared.copies[1] - shared.copies[0])
+    (4, '0x1000000000000')
+    """
+
+    address: Pointer
+    copies: tuple[Pointer, ...]
+
+
 class Memory:
     """Global memory that the caller owns. Launches of any modules may share it. The caller allocates and frees pieces of it; they
     keep their bytes between launches, and may contain the addresses of other pieces.
@@ -57,13 +69,15 @@ class Memory:
             "a launch that uses this memory has not ended: what it calls cannot use the memory"
         )
         self._base = page.CALLERS_BASE if base is None else operator.index(base)
-        least, most = contracts.generic_addressing.GLOBAL_BASE, contracts.opaque_types.MODULE_HANDLES
+        least, most = contracts.generic_addressing.GLOBAL_BASE, contracts.multicast.COPIES
         if not least <= self._base < most or self._base % page.BUFFER_ALIGNMENT:
             raise ValueError(
                 f"a base is a multiple of {page.BUFFER_ALIGNMENT} from {least:#x} to {most - 1:#x}, not {self._base:#x}"
             )
         #: where the last piece ended: the first lies at the base
         self._end = self._base - page.BUFFER_ALIGNMENT
+        #: where the last copies of devices ended: two memories whose addresses are far apart have other places for them, too
+        self._multicast_end = self._base % (1 << contracts.multicast.PLACE_BITS)
         self._pieces: list[GlobalBlock] = []
         self._freed: deque[GlobalBlock] = deque(maxlen=REMEMBERED)
         self._count = 0
@@ -78,8 +92,8 @@ class Memory:
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
         """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Launches
         with `check="uninitialized"` do not count on the zeros. Error messages call the piece `name`. Raises ValueError for a
-        negative size, for an alignment that is no power of two, and if the piece would not end before the addresses of textures
-        and surfaces; MemoryError if the host has too little memory.
+        negative size, for an alignment that is no power of two, and if the piece would not end before the addresses of copies
+        of devices; MemoryError if the host has too little memory.
 
         >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
         0
@@ -88,26 +102,61 @@ class Memory:
         self._unwritten[pointer.address] = None
         return pointer
 
+    @locked
+    def multicast(self, size: int, devices: int, align: int | None = None, name: str = "") -> Multicast:
+        """Allocate `size` bytes of zeros for each of so many devices, and one multimem address that stands for all of these
+        copies. `align` and `name` are as for `allocate`, and errors are the same; ValueError too for less than one device, or
+        more than 64.
+
+        >>> memory = ptxspec.Memory()
+        >>> sums = memory.multicast(16, devices=2)
+        >>> for copy, number in zip(sums.copies, (10, 32)):
+        ...     memory.view(copy, np.uint32)[0] = number
+        >>> module = ptxspec.load('''.version 8.1 .target sm_90 .address_size 64
+        ... .visible .entry add(.param .u64 at) { .reg .b64 a; .reg .b32 n;
+        ...     ld.param.u64 a, [at]; multimem.ld_reduce.add.u32 n, [a]; multimem.st.u32 [a+4], n; ret; }''')
+        >>> outcome = module.launch("add", args=[sums.address])
+        >>> [memory.view(copy, np.uint32)[1] for copy in sums.copies]
+        [np.uint32(42), np.uint32(42)]
+        """
+        size, devices, page = operator.index(size), operator.index(devices), contracts.multicast
+        if not 1 <= devices <= page.MOST_DEVICES:
+            raise ValueError(f"memory is one of 1 to {page.MOST_DEVICES} devices, not {devices}")
+        start, rooms = self._room(self._multicast_end, size, align, name, devices, 1 << page.PLACE_BITS)
+        self._multicast_end = start + size
+        copies = tuple(
+            self._insert(page.copy_address(start, k), room, True, f"{name or 'a copy'} of device {k}")
+            for k, room in enumerate(rooms)
+        )
+        self._unwritten.update((copy.address, None) for copy in copies)
+        return Multicast(Pointer(self, page.multimem_address(start, devices)), copies)
+
     def _allocate(self, size: int, align: int | None, name: str) -> Pointer:
+        start, (room,) = self._room(self._end, size, align, name, 1, contracts.multicast.COPIES)
+        pointer = self._insert(start, room, True, name)
+        self._end = start + operator.index(size)
+        return pointer
+
+    def _room(
+        self, after: int, size: int, align: int | None, name: str, count: int, end: int
+    ) -> tuple[int, list[np.ndarray]]:
+        """Where so many bytes begin behind what ends there, if that is before an `end`, and room for them `count` times."""
         size, page = operator.index(size), contracts.memory_rules
         align = page.BUFFER_ALIGNMENT if align is None else operator.index(align)
         if size < 0:
             raise ValueError(f"a piece has no bytes or some, not {size}")
         if align < 1 or align & (align - 1):
             raise ValueError(f"an alignment is a power of two, not {align}")
-        start, end = page.next_piece(self._end, align), contracts.opaque_types.MODULE_HANDLES
+        start = page.next_piece(after, align)
         if not page.has_addresses(start, size, end):
             raise ValueError(
                 f"{size:,} bytes at a multiple of {align:,} would lie at {start:#x}: memory ends before {end:#x}"
             )
         try:
-            room = untouched(size + _LINE)
+            rooms = [untouched(size + _LINE) for _ in range(count)]
         except (OSError, ValueError, OverflowError) as why:  # of mmap and of NumPy
             raise MemoryError(f"the host has no {size:,} bytes for {name or 'a piece'}: {why}") from None
-        first = -address_of(room) % _LINE
-        pointer = self._insert(start, room[first : first + size], True, name)
-        self._end = start + size
-        return pointer
+        return start, [room[-address_of(room) % _LINE :][:size] for room in rooms]
 
     def _insert(self, base: int, data: np.ndarray, writable: bool, name: str) -> Pointer:
         """Have a piece there. Raises ValueError where it comes too close to another."""

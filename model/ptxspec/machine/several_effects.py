@@ -15,7 +15,7 @@ values have one meaning, which is compiled once.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -46,7 +46,7 @@ from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, as_type, low_bits, number, substitute
 
 #: what may follow an access, and depend on what that has loaded
-AfterAccess = TypeVar("AfterAccess", bound=Check | Await | Follow | Initiate)
+AfterAccess = TypeVar("AfterAccess", bound=Check | Await | Follow | Initiate | Load | Store | Update)
 #: what a thread that met its warp knows of its lane
 _LANE = variable("%own", 32)
 #: an instruction with more results after its accesses has them one by one
@@ -93,6 +93,8 @@ class _InstructionParts:
             self.ops = [self._op(effect, self.meaning.inputs, ()) for effect in (first, *others)]
         elif isinstance(first, Load | Update) and first.life is not None:
             self._on_object(first, others)
+        elif isinstance(first, Check):
+            self._as_often_as_checked(first, others)
         elif isinstance(first, Load) and not all(isinstance(effect, Load) for effect in others):
             self._by_what_is_loaded([first, *others])
         elif isinstance(first, Load | Store):
@@ -202,19 +204,66 @@ class _InstructionParts:
             else:
                 self.ops.append(self._op(after, self._all_inputs(), ()))
 
+    def _as_often_as_checked(self, check: Check, others: Sequence[Effect]) -> None:
+        """Add a check, and loops of what is done as often as something says that was checked."""
+        self.ops.append(self._op(check, self.meaning.inputs, ()))
+        known = dict[str, Term]()
+        for effect in others:
+            if isinstance(effect, Initiate):
+                self._initiate_each(effect)
+            else:
+                assert isinstance(effect, Load | Store | Update), "accesses and operations are repeated"
+                known |= self._access_each(effect)
+        self._leave_results(known, {})
+
+    def _access_each(self, effect: Load | Store | Update) -> dict[str, Term]:
+        """Add a loop of accesses; the registers that hold what is left of loads, by the names that the results have for it."""
+        again = effect.repeated
+        assert again is not None
+        folded = [self._keep(again.type.bits) for _ in again.folds]
+        loaded = [self._keep(effect.type.bits) for _ in range(effect.count if isinstance(effect, Load) else 0)]
+        known: dict[str, Term] = {f"%folded{i}": variable(name, again.type.width) for i, name in enumerate(folded)}
+        read: dict[str, Term] = {f"%loaded{i}": variable(name, effect.type.width) for i, name in enumerate(loaded)}
+        results = [
+            (name, effect.type.bits, variable(f"%loaded{i}", effect.type.width)) for i, name in enumerate(loaded)
+        ]
+
+        def body(this: Int, goes_on: Bool) -> None:
+            now = {NUMBER.attrs[0]: this, **known}
+            access = _substituted(replace(effect, repeated=None), now)
+            self.ops.append(self._op(access, self._all_inputs(), results))
+            if folded:
+                folds = [substitute(fold, now | read) for fold in again.folds]
+                left = [(name, again.type.bits, fold) for name, fold in zip(folded, folds, strict=True)]
+                self.ops.append(self._op(None, self._all_inputs(), left))
+
+        self._loop(again.times, body, [(name, again.type.bits, integer(0)) for name in folded])
+        return known
+
     def _initiate_each(self, effect: Initiate) -> None:
         """Add a loop that initiates operations in one way."""
         assert effect.times is not None
+
+        def body(this: Int, goes_on: Bool) -> None:
+            when = goes_on if effect.when is None else goes_on & effect.when
+            begun = _substituted(replace(effect, when=when, times=None), {NUMBER.attrs[0]: this})
+            self.ops.append(self._op(begun, self._all_inputs(), ()))
+
+        self._loop(effect.times, body)
+
+    def _loop(
+        self, times: Int, body: Callable[[Int, Bool], None], begun: Sequence[tuple[str, Type, Term]] = ()
+    ) -> None:
+        """Add a loop whose body is given the number of its turn, and whether there is such a turn: the first comes in any case.
+        Before it, registers are what has `begun`."""
         word, truth = TYPES["u32"], TYPES["pred"]
         count, number, goes_on = self._keep(word), self._keep(word), self._keep(truth)
-        begun = [(goes_on, truth, FALSE), (number, word, integer(0)), (count, word, integer(0))]
-        self.ops.append(self._op(None, (), begun)._replace(guard=None))
-        self.ops.append(self._op(None, self._all_inputs(), [(count, word, low_bits(effect.times, 32))]))
+        at_first = [*begun, (goes_on, truth, FALSE), (number, word, integer(0)), (count, word, integer(0))]
+        self.ops.append(self._op(None, (), at_first)._replace(guard=None))
+        self.ops.append(self._op(None, self._all_inputs(), [(count, word, low_bits(times, 32))]))
         label = self._label(len(self.ops))
         many, this = variable(count, 32), variable(number, 32)
-        when = (this < many) if effect.when is None else (this < many) & effect.when
-        body = _substituted(replace(effect, when=when, times=None), {NUMBER.attrs[0]: this})
-        self.ops.append(self._op(body, self._all_inputs(), ()))
+        body(this, this < many)
         following = low_bits(this + 1, 32)
         goes = [(number, word, following), (goes_on, truth, following < many)]
         self.ops.append(self._op(None, self._inputs(), goes))
@@ -323,6 +372,8 @@ def _substituted(effect: AfterAccess, known: Mapping[str, Term]) -> AfterAccess:
         value = getattr(effect, each.name)
         if isinstance(value, Term):
             changed[each.name] = substitute(value, dict(known), memo)
+        elif isinstance(value, tuple) and any(isinstance(part, Term) for part in value):
+            changed[each.name] = tuple(substitute(part, dict(known), memo) for part in value)
     return replace(effect, **changed)
 
 

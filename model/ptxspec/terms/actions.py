@@ -32,6 +32,7 @@ from ptxspec.terms.effects import (
     Life,
     Load,
     Release,
+    RepeatedAccess,
     Reserve,
     Return,
     StackEnd,
@@ -107,8 +108,17 @@ def _note(effect: Effect) -> None:
         trace.more.append(effect)
     elif isinstance(effect, Check | Initiate) and isinstance(trace.effect, Load):
         trace.more.append(effect)
+    elif isinstance(trace.effect, Check) and _is_repeated(effect):
+        trace.more.append(effect)
     else:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
+
+
+def _is_repeated(effect: Effect) -> bool:
+    """Whether an instruction has such an effect as often as something says that was checked before."""
+    if isinstance(effect, Initiate):
+        return effect.times is not None
+    return isinstance(effect, Load | Store | Update) and effect.repeated is not None
 
 
 #: state spaces of which a generic address must lie in one; none: it may lie anywhere
@@ -156,6 +166,41 @@ def load(
     return [sign_extend(v, type.width) if type.signed else v for v in values]
 
 
+def load_each(
+    times: Int,
+    space: str,
+    at: Int,
+    type: Type,
+    count: int,
+    begin: Callable[[Int], Int],
+    fold: Callable[[Int, Int], Int],
+    of: Type,
+    *,
+    order: Order = Order.WEAK,
+    scope: Scope | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+) -> list[Int]:
+    """Load so many times, at least once, behind a check: `at` depends on the `number_of_operation`. What is given is, for each of
+    the `count` values, what is left at last: begin(what was first loaded), then fold(what is left so far, what was loaded). It
+    has the type `of`. The others are as for `load`."""
+    folds = []
+    left = [variable(f"%folded{i}", of.width) for i in range(count)]
+    for i, before in enumerate(left):
+        raw = variable(f"%loaded{i}", type.width)
+        value = _read_as(raw, type)
+        folded = select(NUMBER == 0, begin(value), fold(_read_as(before, of), value))
+        folds.append(low_bits(folded, of.width))
+    _check_scope(order, scope)
+    repeated = RepeatedAccess(times, of, tuple(folds))
+    _note(Load(space, integer(at), type, count, {}, "", None, (), order, scope, proxy, repeated=repeated))
+    return [_read_as(value, of) for value in left]
+
+
+def _read_as(bits: Int, type: Type) -> Int:
+    """What bits say that were read as a value of a type."""
+    return sign_extend(bits, type.width) if type.signed else bits
+
+
 def store(
     space: str,
     at: Int,
@@ -167,13 +212,20 @@ def store(
     order: Order = Order.WEAK,
     scope: Scope | None = None,
     proxy: Proxy = Proxy.GENERIC,
+    times: Int | None = None,
     **how: Any,
 ) -> None:
-    """Write consecutive values of `type` to an address; `demand` is what must hold before. The others are as for `load`."""
+    """Write consecutive values of `type` to an address; `demand` is what must hold before. With `times` it is done so many times,
+    at least once, behind a check: the terms depend on the `number_of_operation`. The others are as for `load`."""
     rule, holds = demand or ("", None)
     words = tuple(low_bits(v, type.width) for v in values)
     _check_scope(order, scope)
-    _note(Store(space, integer(at), type, words, how, rule, holds, into, order, scope, proxy))
+    repeated = _repetition(times, type)
+    _note(Store(space, integer(at), type, words, how, rule, holds, into, order, scope, proxy, repeated=repeated))
+
+
+def _repetition(times: Int | None, type: Type) -> RepeatedAccess | None:
+    return None if times is None else RepeatedAccess(times, type)
 
 
 def fence_accesses(order: Order, scope: Scope, restricted: str | None = None) -> None:
@@ -245,15 +297,19 @@ def update_each(
     demand: Demand | None = None,
     order: Order = Order.WEAK,
     scope: Scope | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    times: Int | None = None,
     **how: Any,
 ) -> list[Int]:
     """The same for as many consecutive values of `type` as there are in `values`: in the place of each comes
-    change(what was there, the value that stands at its place in `values`). What was read is given."""
+    change(what was there, the value that stands at its place in `values`). What was read is given. With `times` it is done so
+    many times, as for `store`, and what is given is of no use."""
     raw = [variable(f"%loaded{i}", type.width) for i in range(len(values))]
-    old = [sign_extend(v, type.width) if type.signed else v for v in raw]
+    old = [_read_as(v, type) for v in raw]
     new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
     _check_scope(order, scope)
-    _note(Update(space, integer(at), type, new, how, into, order, scope, **_demanded(demand)))
+    more = {**_demanded(demand), "repeated": _repetition(times, type)}
+    _note(Update(space, integer(at), type, new, how, into, order, scope, proxy, **more))
     return old
 
 

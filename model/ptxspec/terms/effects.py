@@ -20,7 +20,7 @@ from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
 from ptxspec.terms.steps import State, Step
 from ptxspec.terms.types import Type
 
-#: the number of an operation among those that an instruction initiates in the same way
+#: the number of an operation, or of an access, among those that an instruction has in the same way
 NUMBER = variable("%number", 32)
 ZERO = integer(0)
 #: a kind of records
@@ -38,12 +38,23 @@ class Life(Enum):
 
 
 @record(frozen=True)
+class RepeatedAccess:
+    """So many accesses of one instruction, at least one: each has its number, from 0 on, as NUMBER in the terms. After each of
+    the loads, `folds` are values of `type` that depend on what was loaded and on those before, `%folded0` and so on."""
+
+    times: Int
+    type: Type
+    folds: tuple[Int, ...] = ()
+
+
+@record(frozen=True)
 class Load:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
     names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
     what it says must hold before. A generic address must lie in one of the state spaces `into`, if there are any. `order`,
     `scope` (None for a weak one) and `proxy` say how it takes part in the order in which other threads see memory. One of the
-    `shadow` reads not the bytes, but which of their bits are initialized. With a `life` it is a step on an object in memory."""
+    `shadow` reads not the bytes, but which of their bits are initialized. With a `life` it is a step on an object in memory. If
+    it is `repeated`, there are several."""
 
     space: str
     address: Int
@@ -58,6 +69,7 @@ class Load:
     proxy: Proxy = Proxy.GENERIC
     shadow: bool = False
     life: Life | None = None
+    repeated: RepeatedAccess | None = None
 
     @property
     def bytes(self) -> int:
@@ -82,6 +94,7 @@ class Store:
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
     shadow: bool = False
+    repeated: RepeatedAccess | None = None
     #: no step on an object in memory only writes
     life: ClassVar[None] = None
 
@@ -115,6 +128,7 @@ class Update:
     conditions: tuple[Bool, ...] = ()
     life: Life | None = None
     record: StateKind | None = None
+    repeated: RepeatedAccess | None = None
 
     @property
     def count(self) -> int:
@@ -454,6 +468,7 @@ def terms_of(effect: Effect) -> list[Term]:
     """The terms that stand in an effect's fields."""
     values = [getattr(effect, f.name) for f in fields(effect)]
     values = [v.values if isinstance(v, InRegisters | Carried) else v for v in values]
+    values = [(v.times, *v.folds) if isinstance(v, RepeatedAccess) else v for v in values]
     return [t for v in values for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
 
 

@@ -132,8 +132,8 @@ def functions_of(used: AsynchronousUse, checked: bool, observes: bool) -> frozen
 def _advances(used: AsynchronousUse, checked: bool) -> Iterator[str]:
     """For each step of a completion mechanism a function `thread_advances0(context, thread, …)`: the thread takes the step, and
     its operations that are complete end."""
-    for i, (number, step) in enumerate(used.advances):
-        array, words = f"completion{number}", used.words()[number]
+    for i, (_, step) in enumerate(used.advances):
+        array, words = "completion", used.record_words
         given = "".join(f", i64 %a{k}" for k in range(len(step.operands)))
         row = hosts.pointer(checked, array, f"%{array}", "%thread", 8 * words, 8 * words, f"%{array}_bytes")
         fields = [array, "record", f"{array}_bytes"] if checked else [array]

@@ -25,6 +25,7 @@ from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
+from ptxspec.machine.racing.products import FinishedProducts, ProductReads, Stop
 from ptxspec.machine.racing.words import RacingPair, reason
 
 #: cells that are kept from launch to launch, at most
@@ -155,6 +156,7 @@ class RaceChecker:
         self._proxy_fences: dict[int, dict[int, int]] = defaultdict(dict)
         #: the array that the last rows were a part of
         self._rows_of: np.ndarray | None = None
+        self.products = ProductReads(kernel, extents.threads)
         self._begin_batch(0)
 
     def _made(self, engine: str) -> Shadow:
@@ -211,6 +213,7 @@ class RaceChecker:
         """The CTAs from this one on begin: the memory of CTAs is anew."""
         made = self._shadow
         made.set("first", first)
+        self.products.begin()
         anew = [array.ctypes.data for name, array in self.memory.buffers_of.items() if self.memory.strides.get(name)]
         if anew == self._anew and self._ranges:
             made.array("cells")[: self._cells_anew * shadow.WORDS_OF_CELL] = 0
@@ -248,19 +251,52 @@ class RaceChecker:
             rows[rows[:, WORDS.index("operation")] < 0, shadow.INSTRUCTION] += self.classes.objects
         if rows.base is None or rows.base is not self._rows_of:
             self._lay(np.ascontiguousarray(rows))
-        at, count, self._arrival = 0, len(rows), -1
+        at, self._arrival = 0, -1
+        for stop in self.products.stops(rows):
+            at = self._follow(rows, at, stop.first)
+            self._see(stop)
+        self._follow(rows, at, len(rows))
+
+    def _follow(self, rows: np.ndarray, at: int, count: int) -> int:
+        """Look at events from one on, and give how many there are then."""
         while True:
             at = self._shadow.look(at, count)
             if self._judge_all():
                 continue  # there is room for other suspects
             if at >= count:
-                return
+                return at
             event = dict(zip(WORDS, rows[at].tolist(), strict=True))
             if event["first"] != self._shadow.get("first"):
                 self._begin_batch(event["first"])
                 continue
             self._take(EventKind(event["kind"]), event, at)
             at += 1
+
+    def _see(self, stop: Stop) -> None:
+        """Something happened to products of warpgroups or to what they read; their threads' accesses are looked at later."""
+        rows, words = stop.rows, WORDS.index
+        first, op = int(rows[0, words("first")]), int(rows[0, words("instruction")])
+        if first != self._shadow.get("first"):
+            self._begin_batch(first)
+        thread = int(rows[0, words("thread")]) + first * self.extents.threads
+        if rows[0, words("kind")] != EventKind.WRITE:
+            clock = int(self._shadow.array("clocks")[self.knowledge.cta_of(thread)])
+            self.products.see(rows[0], clock)
+            return
+        for place, read in self.products.overwritten(rows[:, words("location")]).items():
+            if not self._is_behind(thread, read.finished):
+                self._report(SuspectedRace(place, thread, op, 1, read.thread, read.op, 0, 0, 0))
+
+    def _is_behind(self, thread: int, finished: FinishedProducts) -> bool:
+        """Whether a thread knows of any wait by which products were finished."""
+        knowledge, mine = self.knowledge, self._own(thread)
+        knowing = knowledge.knowing(thread)
+        for other, time in finished.times.items():
+            units = (THREAD, other), (WARP, knowledge.warp_of(other)), (CTA, knowledge.cta_of(other))
+            known = other == thread or any(mine.get(unit, 0) >= time for unit in units)
+            if known or knowledge.is_before(other, time, knowing):
+                return True
+        return False
 
     def _lay(self, rows: np.ndarray) -> None:
         """Let these rows be looked at; they may be the first of an array whose first rows come again and again."""

@@ -40,7 +40,7 @@ class SymbolicByte(NamedTuple):
 class Region:
     """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach, and
     `since` says by lane and number where bytes were written since the last event that others see. No other thread accesses one
-    that `is_private`."""
+    that `is_private`. That of a multimem address has no bytes, but `copies`: how far these lie behind it, and their names."""
 
     name: str
     space: str
@@ -53,6 +53,7 @@ class Region:
     bytes: dict[int, SymbolicByte] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     since: dict[tuple[int, int], Bool] = field(default_factory=dict)
+    copies: tuple[tuple[int, str], ...] = ()
 
     def piece(self, i: int) -> SymbolicByte:
         if i not in self.bytes:
@@ -84,8 +85,10 @@ class Region:
 class SymbolicMemory:
     """All regions of one side. `inputs` has what the sides read of memory: variables, by name, with their types."""
 
-    def __init__(self, address_bits: int) -> None:
+    def __init__(self, address_bits: int, multicast: bool = False) -> None:
         self.address_bits = address_bits
+        #: where ordinary regions end: before memory of several devices, if there is any
+        self.end = contracts.multicast.COPIES if multicast else 1 << address_bits
         self.addresses = Addresses()
         self.regions: dict[str, Region] = {}
         self.inputs: dict[str, Type] = {}
@@ -111,17 +114,37 @@ class SymbolicMemory:
         narrow = self.page.is_narrow(space)
         bits = facts.address_bits if narrow else self.address_bits
         least = 0 if narrow else self.layout.GLOBAL_BASE
-        end = self.layout.part_begins(1) if narrow else 1 << bits
+        end = self.layout.part_begins(1) if narrow else self.end
         most = max(least, end - size - align)
         base = make_int("bounded", (variable(name, bits),), (least, most))
         is_private = is_private or not writable or facts.shared_by == self.spaces.THREAD
         region = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
-        for holds, number in self._interferences:
-            self._leave(region, holds, number)
-        self.regions[name] = region
+        self._added(region)
         self.bases[name] = TYPES[f"b{bits}"]
         self.addresses.add(base, name)
         return region
+
+    def _added(self, region: Region) -> None:
+        for holds, number in self._interferences:
+            self._leave(region, holds, number)
+        self.regions[region.name] = region
+
+    def add_multicast(self, name: str, size: int, align: int, devices: int) -> list[Region]:
+        """The region of a multimem address, which begins at an input of its name, and those of the copies that devices have."""
+        page, space = contracts.multicast, self.spaces.OF_BUFFERS
+        first, half = page.multimem_address(0, devices), 1 << page.PLACE_BITS - 1
+        base = make_int("bounded", (variable(name, 64),), (first + contracts.memory_rules.CALLERS_BASE, first + half))
+        places = [(page.copy_address(0, k) - first, f"{name}.{k}") for k in range(devices)]
+        whole = Region(name, space, 0, align, base, self.unknown(name), True, False, copies=tuple(places))
+        regions = [whole]
+        for behind, copy in places:
+            begin = low_bits(base + behind, 64)
+            regions.append(Region(copy, space, size, align, begin, self.unknown(copy), True, False))
+        for region in regions:
+            self._added(region)
+        self.bases[name] = TYPES["b64"]
+        self.addresses.add(base, name)
+        return regions
 
     def unknown(self, name: str) -> Callable[[int], SymbolicByte]:
         """Bytes that are inputs."""
@@ -161,7 +184,7 @@ class SymbolicMemory:
     def guaranteed(self, used: set[str]) -> Bool:
         """What is so of the beginnings of regions that are used: they are aligned, and those of one space are apart."""
         holds: Bool = TRUE
-        regions = [r for r in self.regions.values() if r.name in used]
+        regions = [r for r in self.regions.values() if r.name in used and r.base.op == "bounded"]
         for i, region in enumerate(regions):
             base = region.base.args[0]
             lo, hi = region.base.attrs
@@ -197,11 +220,21 @@ class SymbolicMemory:
                 reached.append(AddressCase(region.name, offset, holds))
         for case in cases or ():
             region = self.regions[case.region]
+            reached += self._copies_reached(region, case)
             if self._may_reach(space, region):
                 window = self._window(space, region)
                 offset = low_bits(case.offset - window, 64) if window else case.offset
                 reached.append(case._replace(offset=offset))
         return reached
+
+    def _copies_reached(self, region: Region, case: AddressCase) -> list[AddressCase]:
+        """The copies that an address may reach which is formed from a multimem address."""
+        reached = []
+        for behind, name in region.copies:
+            offset = low_bits(case.offset - behind, 64)
+            inside = self.page.inside(offset, 1, constant(self.regions[name].size))
+            reached.append(AddressCase(name, offset, case.holds & inside, case.counts))
+        return [case for case in reached if case.holds is not FALSE]
 
     def _may_reach(self, space: str, region: Region) -> bool:
         wanted = space.partition("::")[0]

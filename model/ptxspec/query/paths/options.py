@@ -17,15 +17,18 @@ ALIGNMENT = 16
 MOST_UNROLLED = 4096
 
 _SIZE = re.compile(
-    r"(?P<size>\d+)(?: (?P<space>(?!private)[a-z]+))?(?: align (?P<align>\d+))?(?P<fixed> read-only)?(?P<private> private)?"
+    r"(?P<size>\d+)(?: (?P<space>(?!private|multimem)[a-z]+))?(?: align (?P<align>\d+))?(?: multimem (?P<devices>\d+))?"
+    r"(?P<fixed> read-only)?(?P<private> private)?"
 )
-_ALIAS = re.compile(r"(?P<of>[%\w$]+) ?\+ ?(?P<offset>\d+)")
+#: the copy that a device has is called by the name of the multimem address and the device's number
+_ALIAS = re.compile(r"(?P<of>[%\w$]+(?:\.\d+)?) ?\+ ?(?P<offset>\d+)")
 
 
 class Buffer(NamedTuple):
     """Memory that a register or a parameter points to: so many bytes of a state space, at an address that is a multiple of
     `align`. One that is an alias begins `offset` bytes behind the beginning of the buffer `of`, and has no bytes of its own. No
-    other thread accesses one that is `private`."""
+    other thread accesses one that is `private`. A multimem address has no bytes but copies, for so many `devices`; `copy_of` is
+    the buffer that a copy is of, and the device."""
 
     name: str
     size: int
@@ -35,6 +38,8 @@ class Buffer(NamedTuple):
     of: str = ""
     offset: int = 0
     private: bool = False
+    devices: int = 0
+    copy_of: tuple[str, int] | None = None
 
 
 class Options(NamedTuple):
@@ -75,8 +80,9 @@ def options(
     if isinstance(unroll, bool) or not isinstance(unroll, int) or not 1 <= unroll <= MOST_UNROLLED:
         raise ValueError(f"unroll is an integer from 1 to {MOST_UNROLLED}, not {unroll!r}")
     pointers = {name: _buffer(name, text) for name, text in (buffers or {}).items()}
+    pointers |= {copy.name: copy for buffer in pointers.values() for copy in _copies(buffer)}
     for buffer in pointers.values():
-        if buffer.of and (buffer.of not in pointers or pointers[buffer.of].of):
+        if buffer.of and (buffer.of not in pointers or pointers[buffer.of].of or pointers[buffer.of].devices):
             raise ValueError(f"{buffer.name}: {buffer.of} is no buffer with bytes of its own")
         size = pointers[buffer.of].size if buffer.of else buffer.size
         if buffer.offset > size:
@@ -102,14 +108,27 @@ def _buffer(name: str, text: int | str | tuple[str, int]) -> Buffer:
         match = _SIZE.fullmatch(text.strip())
         known = set(spaces.addressable()) - {spaces.OF_PARAMETERS}
         if match is None or (match["space"] or spaces.OF_BUFFERS) not in known:
-            how = 'as in "64", "64 shared align 8", "64 read-only", "64 private" or "base+16"'
+            how = 'as in "64", "64 shared align 8", "64 read-only", "64 private", "64 multimem 2" or "base+16"'
             raise ValueError(f"{name}: a buffer is so many bytes, {how}, not {text!r}")
         space, align = match["space"] or spaces.OF_BUFFERS, int(match["align"] or ALIGNMENT)
         writable = match["fixed"] is None and spaces.SPACES[space].written
-        return _sized(Buffer(name, int(match["size"]), space, align, writable, private=match["private"] is not None))
+        private, devices = match["private"] is not None, int(match["devices"] or 0)
+        if match["devices"] is not None:
+            most = contracts.multicast.MOST_DEVICES
+            if not 1 <= devices <= most or space != spaces.OF_BUFFERS or not writable or private:
+                raise ValueError(f"{name}: memory of 1 to {most} devices is global, may be written and is not private")
+        return _sized(Buffer(name, int(match["size"]), space, align, writable, private=private, devices=devices))
     if isinstance(text, bool) or not isinstance(text, int):
         raise ValueError(f"{name}: a buffer is a number of bytes, not {text!r}")
     return _sized(Buffer(name, text, spaces.OF_BUFFERS))
+
+
+def _copies(buffer: Buffer) -> list[Buffer]:
+    """What a multimem address stands for."""
+    return [
+        Buffer(f"{buffer.name}.{k}", buffer.size, buffer.space, buffer.align, copy_of=(buffer.name, k))
+        for k in range(buffer.devices)
+    ]
 
 
 def _sized(buffer: Buffer) -> Buffer:

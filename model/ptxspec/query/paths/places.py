@@ -9,6 +9,7 @@ from ptxspec.language.checked import Place
 from ptxspec.machine.special import variables_of
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.memory import Region, SymbolicByte
+from ptxspec.query.paths.options import Buffer
 from ptxspec.terms.core import Int, constant, variable
 from ptxspec.terms.types import TYPES, Type
 
@@ -37,7 +38,7 @@ class Regions:
             return None
         self.used.add(name)
         target = self.buffers[buffer.of] if buffer.of else buffer
-        region = self.regions.get(target.name)
+        region = self._multicast(target) or self.regions.get(target.name)
         if region is None:
             region = self.walk.memory.add(
                 target.name,
@@ -51,6 +52,16 @@ class Regions:
                 self.walk.notes[f"No other thread accesses {target.name}."] = None
             self.regions[target.name] = self.compared[target.name] = region
         return contracts.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
+
+    def _multicast(self, buffer: Buffer) -> Region | None:
+        """The region of a multimem address, or of a copy, which are made together; None for another buffer."""
+        whole = buffer if buffer.copy_of is None else self.buffers[buffer.copy_of[0]]
+        if not whole.devices:
+            return None
+        if whole.name not in self.regions:
+            for region in self.walk.memory.add_multicast(whole.name, whole.size, whole.align, whole.devices):
+                self.regions[region.name] = self.compared[region.name] = region
+        return self.regions[buffer.name]
 
     def check_named(self, address: Int, line: int) -> None:
         """Raise Unsupported for an address that is formed from no region, but from inputs."""

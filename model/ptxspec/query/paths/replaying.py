@@ -134,11 +134,19 @@ def laid_out(options: Options, values: Mapping[str, Any]) -> Memories | None:
     """The buffers with the bytes that they hold at first; None if one of them is nothing that a caller can own."""
     if any(b.space != contracts.state_spaces.OF_BUFFERS or not b.writable for b in options.buffers):
         return None
-    memory, addresses = OwnedMemory(), {}
+    memory, addresses = OwnedMemory(), dict[str, int]()
     for buffer in options.buffers:
-        if not buffer.of:
+        if buffer.devices:
+            copies = memory.multicast(buffer.size, buffer.devices, max(256, buffer.align))
+            addresses |= {f"{buffer.name}.{k}": int(copy) for k, copy in enumerate(copies.copies)}
+            addresses[buffer.name] = int(copies.address)
+    for buffer in options.buffers:
+        if not buffer.of and not buffer.devices:
             data = bytes(values.get(f"{buffer.name}[{i}]", 0) for i in range(buffer.size))
-            addresses[buffer.name] = int(memory.put(data, max(256, buffer.align)))
+            if buffer.copy_of is None:
+                addresses[buffer.name] = int(memory.put(data, max(256, buffer.align)))
+            else:
+                memory.write(addresses[buffer.name], data)
     for buffer in options.buffers:
         if buffer.of:
             addresses[buffer.name] = addresses[buffer.of] + buffer.offset
@@ -202,7 +210,7 @@ def _results(side: Side, options: Options, launches: _Launches, where: Memories)
             for name, value in state.registers[lane].items():
                 results[name if options.lanes == 1 else f"{name}[{lane}]"] = value
     for buffer in options.buffers:
-        if not buffer.of:
+        if not buffer.of and not buffer.devices:
             data = where.memory.read(where.addresses[buffer.name], buffer.size)
             results |= {f"{buffer.name}[{i}]": byte for i, byte in enumerate(data)}
     for name, place in side.checked.places.items():

@@ -58,7 +58,8 @@ class Walk(KernelExecution):
         self.read_first: dict[str, None] = {}
         self._firsts: dict[int, str] = {}
         self.notes: dict[str, None] = {}
-        self.memory = SymbolicMemory(side.checked.address_size)
+        multicast = any(buffer.devices for buffer in options.buffers)
+        self.memory = SymbolicMemory(side.checked.address_size, multicast)
         self.places = Regions(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
