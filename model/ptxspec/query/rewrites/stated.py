@@ -68,11 +68,11 @@ exists (P0:s == 1 /\\ P2:q == 1 /\\ P0:loaded == 0)""",
     StatedProgram(
         "writes that are not morally strong with one another: communication leads round by program order",
         """{ <location> = 0; f = 0; }
- P0@cta 0,cluster 0,gpu 0         | P1@cta 3,cluster 1,gpu 0      | P2@cta 1,cluster 0,gpu 0     | P3@cta 1,cluster 0,gpu 0         ;
- st.weak <location>, 14           | ld.acquire.gpu s, f           | ld.relaxed.gpu q, <location> | st.weak <location>, 12           ;
- st.relaxed.cluster <location>, 15 | bne s, 1, E                  | ld.relaxed.cta r, <location> | st.relaxed.cta <location>, 13    ;
- <rewrite>                        | st.relaxed.gpu <location>, 16 |                              | ld.relaxed.cluster r, <location> ;
- st.release.gpu f, 1              | E:                            |                              |                                  ;
+ P0@cta 0,cluster 0,gpu 0         | P1@cta 3,cluster 1,gpu 0      | P2@cta 1,cluster 0,gpu 0     | P3@cta 1,cluster 0,gpu 0 ;
+ st.weak <location>, 14           | ld.acquire.gpu s, f           | ld.relaxed.gpu q, <location> | st.weak <location>, 12 ;
+ st.relaxed.cluster <location>, 15 | bne s, 1, E                  | ld.relaxed.cta r, <location> | st.relaxed.cta <location>, 13 ;
+ <rewrite>             | st.relaxed.gpu <location>, 16 |                              | ld.relaxed.cluster r, <location> ;
+ st.release.gpu f, 1              | E:                            |                              | ;
 exists (P0:<register> == <stored> /\\ P2:q == 16 /\\ P2:r == 12 /\\ P3:r == 14)""",
     ),
     StatedProgram(
