@@ -21,7 +21,7 @@ from ptxspec.query.rewrites.contexts import Rewrite, witness
 from ptxspec.query.rewrites.simulation import Simulation
 from ptxspec.query.rewrites.stated import stated_witness
 from ptxspec.query.rewrites.steps import line_of
-from ptxspec.query.rewrites.table import EDITION, LOADS, STORES, axioms, decided, model, tables
+from ptxspec.query.rewrites.table import EDITION, axioms, decide, decided, model, tables, takes_what_is_stored
 
 BUFFERS = {"p": 4, "q": 4}
 WRITE, READ = "st.global.u32 [p], a; ", "ld.global.u32 d, [p]; "
@@ -177,15 +177,49 @@ def test_what_is_shown_of_all_programs_no_program_contradicts() -> None:
         assert witness(model(), Rewrite(line_of(case.before), line_of(case.after)), others=[1]) is None, case
 
 
-#: rewrites that only a stated program tells, which has accesses of two sizes, or weak ones
+#: rewrites that only a stated program tells, which has accesses of two sizes, weak or atomic ones, or several scopes
 STATED = {
     ("reorder", "ld.acquire.gpu", "fence.acquire.gpu"), ("reorder", "atom.acquire.gpu", "fence.acquire.gpu"),
     ("reorder", "atom.acq_rel.gpu", "fence.acquire.gpu"), ("reorder", "fence.release.gpu", "st.release.gpu"),
     ("reorder", "fence.release.gpu", "atom.release.gpu"), ("reorder", "fence.release.gpu", "atom.acq_rel.gpu"),
-    ("merge", "st.relaxed.gpu; st.weak", "second"),
+    ("merge", "st.relaxed.gpu; st.weak", "second"), ("forward", "st.weak", "ld.relaxed.gpu"),
+    ("single", "ld.relaxed.gpu", "left out"),
 }  # fmt: skip
-#: rewrites that nothing decides, because a load has no operation that stands for it
-OPEN = {("forward", a, b) for a in STORES for b in LOADS[:2]} | {("single", a, "left out") for a in LOADS[:2]}
+#: what nothing decides, because a load has no operation that stands for it
+OPEN = {("single", "ld.weak", "left out")}
+
+
+@pytest.mark.parametrize(
+    ("store", "load", "instead", "takes"),
+    [
+        ("st.weak x, 1", "ld.weak r1, x", "mov r1, 1", True),
+        ("st.release.gpu x, 1", "ld.relaxed.gpu r1, x", "mov r1, 1", True),
+        ("st.relaxed.sys x, r9", "ld.relaxed.sys r1, x", "mov r1, r9", True),
+        ("st.weak x, 1", "ld.weak r1, x", "mov r1, 2", False),
+        ("st.weak x, 1", "ld.weak r1, y", "mov r1, 1", False),
+        ("st.weak x, 1", "ld.relaxed.gpu r1, x", "mov r1, 1", False),
+        ("st.relaxed.cta x, 1", "ld.relaxed.gpu r1, x", "mov r1, 1", False),
+        ("st.relaxed.gpu x, 1", "ld.acquire.gpu r1, x", "mov r1, 1", False),
+        ("st.relaxed.sys x, 1", "ld.volatile r1, x", "mov r1, 1", False),
+        ("st.relaxed.sys x, 1", "ld.mmio.sys r1, x", "mov r1, 1", False),
+        ("atom.relaxed.gpu.exch r0, x, 1", "ld.relaxed.gpu r1, x", "mov r1, 1", False),
+        ("ld.weak r0, x", "ld.weak r1, x", "mov r1, r0", False),
+    ],
+)
+def test_what_may_take_what_is_stored(store: str, load: str, instead: str, takes: bool) -> None:
+    sizes = {"x": 4, "y": 4}
+    before, after = (line_of(cells, sizes, {"r9": 3}) for cells in ([store, load], [store, instead]))
+    rewrite = Rewrite(before, after, None, sizes, {"r9": 3})
+    assert takes_what_is_stored(rewrite) == takes
+    assert decide(rewrite).status == "right" or not takes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", ["ld.weak", "ld.relaxed.gpu"])
+@pytest.mark.parametrize("store", ["st.relaxed.gpu", "st.release.gpu", "st.weak"])
+def test_no_program_tells_that_a_load_takes_what_is_stored(store: str, load: str) -> None:
+    before, after = (line_of([f"{store} x, 1", last]) for last in (f"{load} r1, x", "mov r1, 1"))
+    assert witness(model(), Rewrite(before, after)) is None
 
 
 def test_programs_that_are_stated_tell() -> None:

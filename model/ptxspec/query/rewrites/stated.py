@@ -19,10 +19,16 @@ _HERE = "<rewrite>"
 
 class StatedProgram(NamedTuple):
     """What a litmus test is about, and the test, with a place for a rewrite that accesses `<location>`, of four bytes, reads it
-    into `<register>`, or writes `<value>` there."""
+    into `<register>`, or writes `<value>` there as the last that it does; `<stored>` is what it writes last."""
 
     about: str
     text: str
+
+    def is_about(self, rewrite: Rewrite) -> bool:
+        """Whether it asks about no register that only one of both threads writes, and about nothing stored where nothing is."""
+        asks, stores = "<register>" in self.text, "<stored>" in self.text
+        has_store = any(step.writes is not None for step in rewrite.before.steps)
+        return (_register(rewrite) in rewrite.compared or not asks) and (has_store or not stores)
 
 
 PROGRAMS = (
@@ -50,6 +56,26 @@ exists (P0:<register> == 12 /\\ P0:loaded == 0)""",
 exists (P1:s == <value> /\\ P1:loaded == 0)""",
     ),
     StatedProgram(
+        "an acquire before it, by which it has to read what an atomic operation has written, and a fence behind it",
+        """{ <location> = 0; d = 0; f = 0; P0:loaded = 9; }
+ P0@cta 0,gpu 0      | P1@cta 1,gpu 0               | P2@cta 2,gpu 0                        ;
+ ld.acquire.gpu s, f | st.weak d, 1                 | atom.relaxed.gpu.add q, <location>, 1 ;
+ <rewrite>           | st.release.gpu <location>, 1 | st.release.gpu f, 1                   ;
+ fence.acquire.gpu   |                              |                                       ;
+ ld.weak loaded, d   |                              |                                       ;
+exists (P0:s == 1 /\\ P2:q == 1 /\\ P0:loaded == 0)""",
+    ),
+    StatedProgram(
+        "writes that are not morally strong with one another: communication leads round by program order",
+        """{ <location> = 0; f = 0; }
+ P0@cta 0,cluster 0,gpu 0         | P1@cta 3,cluster 1,gpu 0      | P2@cta 1,cluster 0,gpu 0     | P3@cta 1,cluster 0,gpu 0 ;
+ st.weak <location>, 14           | ld.acquire.gpu s, f           | ld.relaxed.gpu q, <location> | st.weak <location>, 12 ;
+ st.relaxed.cluster <location>, 15 | bne s, 1, E                  | ld.relaxed.cta r, <location> | st.relaxed.cta <location>, 13 ;
+ <rewrite>             | st.relaxed.gpu <location>, 16 |                              | ld.relaxed.cluster r, <location> ;
+ st.release.gpu f, 1              | E:                            |                              | ;
+exists (P0:<register> == <stored> /\\ P2:q == 16 /\\ P2:r == 12 /\\ P3:r == 14)""",
+    ),
+    StatedProgram(
         "a weak write before it, with which another one is in no order",
         """{ <location> = 0; }
  P0@cta 0,gpu 0         | P1@cta 1,gpu 0                ;
@@ -71,8 +97,9 @@ class StatedWitness(NamedTuple):
         line = self.rewrite.after if rewritten else self.rewrite.before
         before = self.rewrite.before
         step = [step for step in before.steps if step.location][-1]
-        loaded = (name for name, term in before.registers.items() if step.reads in variables_in([term]))
-        words = {"<location>": step.location, "<register>": next(loaded, "none"), "<value>": _value(step)}
+        stored = [step for step in before.steps if step.writes is not None]
+        words = {"<location>": step.location, "<register>": _register(self.rewrite), "<value>": _value(step)}
+        words["<stored>"] = _value(stored[-1]) if stored else "none"
         rows = []
         for row in self.program.text.splitlines():
             first, *others = row.split("|")
@@ -82,6 +109,13 @@ class StatedWitness(NamedTuple):
         for word, replacement in words.items():
             text = text.replace(word, replacement)
         return f"PTX {name}\n{text}\n"
+
+
+def _register(rewrite: Rewrite) -> str:
+    """The register into which the original reads by its last access; "none" if it does not."""
+    step = [step for step in rewrite.before.steps if step.location][-1]
+    registers = rewrite.before.registers.items()
+    return next((name for name, term in registers if step.reads in variables_in([term])), "none")
 
 
 def _value(step: RewriteStep) -> str:
@@ -109,7 +143,7 @@ def stated_witness(rewrite: Rewrite, edition: str) -> StatedWitness | None:
     is_one = len(accesses) == 1 and set(accesses.values()) == {4} and any(s.location for s in rewrite.before.steps)
     if rewrite.whole or rewrite.registers or not is_one:
         return None
-    for program in PROGRAMS:
+    for program in (program for program in PROGRAMS if program.is_about(rewrite)):
         result = StatedWitness(rewrite, program)
         forbidden, allowed = (litmus(result.test("stated", rewritten), edition).status for rewritten in (False, True))
         if (forbidden, allowed) == ("forbidden", "allowed"):
