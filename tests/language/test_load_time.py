@@ -93,4 +93,4 @@ def test_python_looks_for_cycles_afterwards(make: Callable[[int], str]) -> None:
 def test_ten_thousand_lines() -> None:
     text = instructions(10_000)
     assert text.count("\n") > 9_990
-    effort.check(min(effort.seconds(lambda: read(text)) for _ in range(2)), 6000)
+    effort.check(min(effort.seconds(lambda: read(text)) for _ in range(3)), 600)  # it takes some 170

@@ -180,7 +180,7 @@ def test_the_parser_is_kept_as_data(checkout: Path) -> None:
     """No file that is kept has Python's code, and one that somebody has made up is none."""
     told(checkout, LOAD)
     for path in (checkout / "build").iterdir():
-        json.loads(path.read_bytes()[-path.stat().st_size + len(b"ptxspec 2\n") + 64 :])
+        json.loads(path.read_bytes()[-path.stat().st_size + len(b"ptxspec 3\n") + 64 :])
     plain = tables.plain(parsers.prepared())
     for damage in (
         lambda v: v["rules"][0].__setitem__(0, "x(): pass\n    __import__('os').abort()\n    def y"),
@@ -275,7 +275,7 @@ def test_an_edited_page_is_noticed(checkout: Path) -> None:
     path = checkout / "spec/instructions/integer/bfe.md"
     told(checkout, LOAD)
     kept = {p.name: p.read_bytes() for p in (checkout / "build").iterdir()}
-    assert {name.split("-")[0] for name in kept} == {"forms", "parser"}
+    assert {name.split("-")[0] for name in kept} == {"digest", "forms", "parser"}
     told(checkout, LOAD)
     assert {p.name: p.read_bytes() for p in (checkout / "build").iterdir()} == kept
     assert "KeyError" in told(checkout, code, check=False).stderr
@@ -334,4 +334,4 @@ def test_pages_that_cannot_be_cached_beside_themselves_are_cached_among_the_user
     first, second = (told(checkout, code, XDG_CACHE_HOME=str(home)).stdout.split() for _ in range(2))
     assert first[0] == second[0] == "4" and int(first[1]) > 100 and second[1] == "0"
     kept = sorted(p.name for p in (home / "ptxspec").iterdir())
-    assert [name.split("-")[0] for name in kept] == ["forms", "pages"]
+    assert [name.split("-")[0] for name in kept] == ["digest", "forms", "pages"]

@@ -12,20 +12,76 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as record
     from typing import NamedTuple
 else:
-    import collections
+    from collections import _tuplegetter
     from dataclasses import MISSING, FrozenInstanceError, dataclass
+    from functools import cache
+    from sys import intern
+    from types import CodeType, FunctionType
+
+    @cache
+    def _constructor(count: int) -> CodeType:
+        """The code of __new__ for so many fields, which have other names in each class."""
+        fields = "".join(f"field{i}, " for i in range(count))
+        code: CodeType = eval(f"lambda _cls, {fields}: new(_cls, ({fields}))").__code__
+        return code
 
     class _NamedTuples(type):
         """What makes the classes that name `NamedTuple` as their only base."""
 
         def __new__(cls, name: str, bases: tuple, body: dict) -> type:
             types = body.pop("__annotations__", {})
-            defaults = [body.pop(field) for field in types if field in body]
-            made = collections.namedtuple(name, types, defaults=defaults, module=body["__module__"])
-            made.__annotations__ = types
-            for key, value in body.items():
-                setattr(made, key, value)
-            return made
+            fields = tuple(map(intern, types))
+            if any(field.startswith("_") for field in fields):
+                raise ValueError(f"a field of {name} begins with an underscore")
+            defaults = {field: body.pop(field) for field in fields if field in body}
+            if tuple(defaults) != fields[len(fields) - len(defaults) :]:
+                raise TypeError(f"a field of {name} without a default stands behind one with a default")
+            code = _constructor(len(fields)).replace(co_varnames=("_cls", *fields), co_name="__new__")
+            new = FunctionType(code, {"new": tuple.__new__}, "__new__", tuple(defaults.values()))
+            new.__qualname__, new.__module__ = f"{name}.__new__", body["__module__"]
+            members = {
+                "__slots__": (),
+                "__annotations__": types,
+                "__doc__": f"{name}({', '.join(fields)})",
+                "__match_args__": fields,
+                "__new__": new,
+                "_fields": fields,
+                "_field_defaults": defaults,
+                **_METHODS,
+            }
+            members |= {field: _tuplegetter(i, f"Alias for field number {i}") for i, field in enumerate(fields)}
+            return type(name, (tuple,), {**members, **body})
+
+    def _make(cls, values):
+        made = tuple.__new__(cls, values)
+        if len(made) != len(cls._fields):
+            raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+        return made
+
+    def _replace(self, /, **changed):
+        made = self._make(map(changed.pop, self._fields, self))
+        if changed:
+            raise ValueError(f"Got unexpected field names: {list(changed)!r}")
+        return made
+
+    def _shown(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{f}={v!r}' for f, v in zip(self._fields, self, strict=True))})"
+
+    def _as_dictionary(self) -> dict:
+        return dict(zip(self._fields, self, strict=True))
+
+    def _plain(self) -> tuple:
+        return tuple(self)
+
+    #: what collections.namedtuple gives each class
+    _METHODS = {
+        "_make": classmethod(_make),
+        "_replace": _replace,
+        "__replace__": _replace,
+        "__repr__": _shown,
+        "_asdict": _as_dictionary,
+        "__getnewargs__": _plain,
+    }
 
     class _Base:
         def __mro_entries__(self, bases: tuple) -> tuple:

@@ -19,8 +19,15 @@ from typing import Any, BinaryIO, TypeVar
 
 from ptxspec.base.places import DOCUMENTS
 
+try:
+    from _blake2 import (
+        blake2b,
+    )  # that of hashlib, which loads OpenSSL too: a tenth of the time of a short command is not spent so
+except ImportError:
+    from hashlib import blake2b
+
 #: begins a file of `remembered` and of `keep_code`; raise the number when its layout changes
-_MARK = b"ptxspec 2\n"
+_MARK = b"ptxspec 3\n"
 _DIGEST = 32
 #: bytes of the largest file that is read
 _LARGEST = 1 << 28
@@ -164,26 +171,41 @@ def write(path: Path | None, what: Any) -> None:
 @cache
 def digest() -> bytes:
     """A digest of all pages and of what reads them: of the folders `literate`, `terms` and `language` of the model, and of
-    Python's version. It is that of the files as they were when it was first asked for."""
-    import hashlib
+    Python's version. It is that of the files as they were when it was first asked for. It is kept too, for files that nobody has
+    changed since: of each, inode, size, and the times of modification and change are what they were. The latter changes with
+    whatever is done to a file."""
+    state = blake2b(repr((str(DOCUMENTS), sys.version)).encode(), digest_size=_DIGEST)
+    files = sorted((entry.path, len(folder), entry.stat()) for folder in _folders() for entry in _files(folder))
+    for path, _, of in files:
+        state.update(f"{path} {of.st_ino} {of.st_size} {of.st_mtime_ns} {of.st_ctime_ns}\n".encode())
 
-    from ptxspec import __version__
+    def contents() -> str:
+        from ptxspec import __version__
 
-    model = Path(__file__).resolve().parents[1]
-    total = hashlib.sha256(repr((__version__, sys.version)).encode())
-    for root in (DOCUMENTS / "spec", model / "literate", model / "terms", model / "language"):
-        for path in sorted(_files(str(root), (".md", ".py"))):
-            with open(path, "rb", buffering=0) as file:
-                data = file.readall()
-            total.update(f"{path[len(str(root)) :]} {len(data)}\n".encode())
+        total = blake2b(repr((__version__, sys.version)).encode(), digest_size=_DIGEST)
+        for path, root, _ in files:
+            data = Path(path).read_bytes()
+            total.update(f"{path[root:]} {len(data)}\n".encode())
             total.update(data)
-    return total.digest()
+        return total.hexdigest()
+
+    return remembered("digest", state.digest(), contents, bytes.fromhex)
 
 
-def _files(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
-    """The files in a folder and in those below it."""
-    for place, _, names in os.walk(folder):
-        yield from (os.path.join(place, name) for name in names if name.endswith(endings))
+def _folders() -> list[str]:
+    """Those with the pages, and with what reads them."""
+    model = Path(__file__).resolve().parents[1]
+    return [str(DOCUMENTS / "spec"), *(str(model / name) for name in ("literate", "terms", "language"))]
+
+
+def _files(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The pages and modules in a folder and in those below it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".md", ".py")):
+                yield entry
+            elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                yield from _files(entry.path)
 
 
 def remembered(name: str, key: bytes, make: Callable[[], Any], read: Callable[[Any], T]) -> T:
@@ -214,18 +236,17 @@ def keep_code(path: Path | None, code: bytes) -> None:
 
 
 def _sealed(data: bytes, key: bytes) -> bytes:
-    import hashlib
-
-    return _MARK + key + hashlib.sha256(data).digest() + data
+    return _MARK + key + blake2b(data, digest_size=_DIGEST).digest() + data
 
 
 def _unsealed(sealed: bytes, key: bytes) -> bytes:
     """Raises ValueError for what is not whole, or of another key."""
-    import hashlib
-
     head = _MARK + key
     data = sealed[len(head) + _DIGEST :]
-    if not sealed.startswith(head) or sealed[len(head) : len(head) + _DIGEST] != hashlib.sha256(data).digest():
+    if (
+        not sealed.startswith(head)
+        or sealed[len(head) : len(head) + _DIGEST] != blake2b(data, digest_size=_DIGEST).digest()
+    ):
         raise ValueError("the file is damaged, or out of date")
     return data
 

@@ -238,7 +238,7 @@ class Complaints:
     def require(self, rule: StaticRule[*Facts], offset: int, *facts: *Facts, **fields: object) -> bool:
         """Whether facts keep a rule of a page. If not, complains of what stands at the offset, and cites the rule's line. The
         `fields` are what the sentence names besides the facts."""
-        kept = rule(*facts)
+        kept = rule.holds(*facts)
         if not kept:
             self.add(offset, rule.message(*facts, **fields), where(rule))
         return kept

@@ -11,7 +11,7 @@ from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import GapOccurrence, Kernel, Missing, Op, Place, Plan, unbanked
 from ptxspec.language.form_selection import Misfit, known_form, with_constants
 from ptxspec.language.instruction_rules import InstructionRules
-from ptxspec.language.known_shapes import KnownInstructions, KnownPlans
+from ptxspec.language.known_shapes import KnownInstructions, known_plans
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.operand_kinds import Kind
@@ -35,7 +35,7 @@ class Instructions:
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
         #: those with which nothing is left to check
-        self.known = KnownPlans()
+        self.known = known_plans(context)
 
     def scope(self, names: Names, kernel: Kernel) -> KnownInstructions:
         """What finds the forms of a scope's instructions where `instruction` has nothing to check."""
@@ -45,6 +45,7 @@ class Instructions:
         """The instruction's form, or None after a complaint."""
         resolver = self.operands
         resolver.at, resolver.special = item.position, False
+        complaints = self.context.complaints.count
         guard = None
         if item.guard is not None:
             guard = self._guard(item.guard, item.position, names, kernel)
@@ -86,14 +87,16 @@ class Instructions:
             return None
         if (space or resolver.special) and self.checks.refused(op, space, item, shape, kernel):
             return None
-        if not space and plan is of_shape and not plan.again:
-            self.known.note(mnemonic, shape, plan, resolver.special)
-        effect = plan.meaning.effect
-        if effect is None:
-            if kinds.ENTRY in shape or kinds.FUNCTION in shape:
-                self._address_taken(op, shape, kernel)
-            return op
-        return self._of_effect(op, effect, space, item, names, kernel)
+        names_variable, effect = resolver.special, plan.meaning.effect
+        made: Op | None = op
+        if effect is not None:
+            made = self._of_effect(op, effect, space, item, names, kernel)
+        elif kinds.ENTRY in shape or kinds.FUNCTION in shape:
+            self._address_taken(op, shape, kernel)
+        is_kept = self.context.complaints.count == complaints
+        if is_kept and not space and plan is of_shape and not plan.again:
+            self.known.note(mnemonic, shape, op, made, names_variable, kernel)
+        return made
 
     def _guard(self, guard: tuple[str, bool], position: int, names: Names, kernel: Kernel) -> tuple[str, bool] | None:
         """The guard with its register's unique name, or None after a complaint."""

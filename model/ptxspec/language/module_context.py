@@ -74,6 +74,9 @@ class Context:
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
 
+        #: types that variables may have anywhere in the module
+        self._types: dict[str, Type] = {}
+
     def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
         self.complaints.add(position, message, page)
 
@@ -138,6 +141,8 @@ class Context:
         return str(page.space_of(number))
 
     def type(self, name: str, position: int) -> Type:
+        if name in self._types:
+            return self._types[name]
         type = TYPES.get(name)
         if type is None or not type.is_fundamental:
             known = [t.name for t in TYPES.values() if t.is_fundamental]
@@ -146,8 +151,11 @@ class Context:
             self.complain(position, Later(lambda: (what + did_you_mean(f".{name}", (f".{k}" for k in known)), page)))
             return TYPES["b32"]
         types = contracts.types
-        if self.require(types.version_has_type, position, name, self.version):
-            self.require(types.target_has_type, position, name, self.target_at(position))
+        allowed = self.require(types.version_has_type, position, name, self.version) and self.require(
+            types.target_has_type, position, name, self.target_at(position)
+        )
+        if allowed and not self.changes:
+            self._types[name] = type
         return type
 
     def fits_vector(self, type: Type, length: int, position: int) -> bool:

@@ -27,7 +27,7 @@ def numbered(name: str) -> tuple[str, int | None]:
 def one_of_several(name: str) -> tuple[str, int, str] | None:
     """What a name is if a declaration `prefix<N>` makes it: the prefix, the number, and the name without zeros before that."""
     prefix, number = numbered(name)
-    return None if number is None else (prefix, number, f"{prefix}{number}")
+    return None if number is None or "." in name else (prefix, number, f"{prefix}{number}")
 
 
 class Range:
@@ -100,4 +100,6 @@ class Places(dict[str, Place]):
         return default if place is None else place
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and self.in_a_range(name) is not None)
+        if super().__contains__(name) or not self.ranges:
+            return super().__contains__(name)
+        return isinstance(name, str) and self.in_a_range(name) is not None

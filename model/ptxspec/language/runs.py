@@ -13,9 +13,10 @@ from typing import Any
 
 from ptxspec.language.building.tree_builder import TreeBuilder
 from ptxspec.language.diagnostics import Source
+from ptxspec.language.operand_templates import Kinds, Templates
 from ptxspec.language.parser_generator import Assembled, ParseFailure
-from ptxspec.language.tree import Instruction, Label, Name, Operand
-from ptxspec.language.words import BLANK, RUN, UNKNOWN, Lexicon, Split
+from ptxspec.language.tree import Instruction, Label, Operand
+from ptxspec.language.words import BLANK, RUN, Lexicon, Split
 
 #: what a statement may end or begin with: behind one of these words, an instruction may begin
 _BORDERS = frozenset({";", "{", "}", ":"})
@@ -39,12 +40,14 @@ class Unfit(Exception):
 class Runs:
     """Finds the instructions of texts that need not be read by their words."""
 
-    def __init__(self, lexicon: Lexicon, parser: Assembled):
-        self.lexicon, self.parser = lexicon, parser
+    def __init__(self, lexicon: Lexicon, parser: Assembled, fixed: frozenset[str]):
+        """`fixed` are the names to which the grammar gives a meaning."""
+        self.lexicon, self.parser, self.fixed = lexicon, parser, fixed
         #: by opcode with modifiers, number of operands and whether there is a guard: the first of them, None if they are unfit
         self._shapes: dict[tuple[str, int, bool], str | None] = {}
-        #: whether the parser has read a label, and a name as an operand, as they are read here
-        self._has_labels = self.has_names = False
+        #: whether the parser has read a label as it is read here
+        self._has_labels = False
+        self.templates = Templates()
 
     @cached_property
     def _next(self) -> re.Pattern[str]:
@@ -100,6 +103,7 @@ class Runs:
                 if written is None:
                     operands: tuple[Operand, ...] = ()
                 else:
+                    written = written.replace(", ", ",")  # so that an operand is written alike wherever it stands
                     operands = tuple(map(operand, _parted(written) if "{" in written else written.split(",")))
                 given = guards[guard] if guard is not None else None
                 key = (opcode, len(operands), guard is not None)
@@ -148,6 +152,7 @@ class _Parts:
 
     def __init__(self, runs: Runs):
         self.runs, self.lexicon, self.parser = runs, runs.lexicon, runs.parser
+        self.kinds = Kinds(runs.lexicon, runs.fixed)
         self._begin()
 
     def _begin(self) -> None:
@@ -159,28 +164,29 @@ class _Parts:
     def read(self, rule: str, text: str) -> Any:
         """What a rule of the grammar makes of a text, all of whose words it takes; positions in it are numbers of words. Raises
         Unfit."""
-        which = self.lexicon.class_of(text)
-        is_name = which == "name" and rule == "operand"
-        if is_name and self.runs.has_names:
-            return Name(text)
-        value = self._parsed(rule, text, which)
-        self.runs.has_names |= is_name and value == Name(text)
-        return value
+        words = self.lexicon.words(text)
+        operand = self.runs.templates.made(words, self.kinds, self._operand) if rule == "operand" else None
+        return self._parsed(rule, words) if operand is None else operand
 
-    def _parsed(self, rule: str, text: str, which: str) -> Any:
-        """The same, by the parser. `which` is the class of the text, if it is a single word."""
+    def _operand(self, words: list[str]) -> Operand | None:
+        """What the parser makes of the words of an operand, None if nothing."""
+        try:
+            operand: Operand = self._parsed("operand", words)
+        except Unfit:
+            return None
+        return operand
+
+    def _parsed(self, rule: str, given: list[str]) -> Any:
+        """What the parser makes of words, which it takes all. Raises Unfit."""
         words, classes, starts = self.split[:3]
-        if which != UNKNOWN:
-            words[:], classes[:] = [text], [which]
-        else:
-            words[:] = self.lexicon.words(text)
-            classes[:] = map(self.lexicon.class_of, words)
+        words[:] = given
+        classes[:] = map(self.lexicon.class_of, words)
         starts[:] = range(len(words))
         self.split.ended(0)
         self.rules["begin_at"](0)
         try:
             value = self.rules[rule]()
-            if self.rules["reached"]() == len(words) - 3 and self.build.is_quiet:
+            if self.rules["reached"]() == len(given) and self.build.is_quiet:
                 return value
         except (ParseFailure, Unfit):
             pass

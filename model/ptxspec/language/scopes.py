@@ -50,19 +50,20 @@ class Names:
         """What `register` says, of this scope alone. The digits at a name's end are all its number's, which may begin
         with zeros."""
         register = self.registers.get(name)
-        if register is None and "." in name:
+        if register is not None:
+            return name + self.ending, register
+        if "." in name:
             base, _, selector = name.partition(".")
             vector, place = self.own_vector(base), _COMPONENTS.get(selector)
             if vector is None or place is None or place >= len(vector[0]):
                 return None
             return vector[0][place], vector[1]
-        if register is None and self.ranges:
-            member = one_of_several(name)
-            entry = self.ranges.get(member[0]) if member is not None else None
-            if member is None or entry is None or member[1] >= entry[0]:
-                return None
-            name, register = member[2], entry[1]
-        return None if register is None else (name + self.ending, register)
+        member = one_of_several(name) if self.ranges else None
+        if member is None:
+            return None
+        prefix, number, plain = member
+        entry = self.ranges.get(prefix)
+        return None if entry is None or number >= entry[0] else (plain + self.ending, entry[1])
 
     def own_vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
         """(the unique names of a vector's elements, their type), of this scope alone."""

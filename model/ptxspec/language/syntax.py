@@ -48,9 +48,11 @@ def parser_of(made: Tables) -> Syntax:
     assembly = _assembly(rules, lexicon, made.outside, made.prefixes)
     first = {name: [_texts(p) for p in assembly.prefixes_of(name)] for name in sorted(RECOVERED)}
     begins = {name: (places[0], places[1]) for name, places in first.items()}
-    literals = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
+    named = {text: lexicon.class_of(text) for rule in rules for text in _named(rule.node)}
+    literals = sorted(text for text, which in named.items() if which == "directive")
+    fixed = frozenset(text for text, which in named.items() if which == "name")
     parser = assembly.assembled()
-    return Syntax(lexicon, parser, Runs(lexicon, parser), begins, tuple(sorted(literals)))
+    return Syntax(lexicon, parser, Runs(lexicon, parser, fixed), begins, tuple(literals))
 
 
 def _path(page: str) -> str:

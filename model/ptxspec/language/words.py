@@ -112,7 +112,7 @@ class Lexicon:
 
     def words(self, text: str) -> list[str]:
         """The words of a short text."""
-        return [word for word in self._all.findall(text) if word]
+        return [*filter(None, self._all.findall(text))]
 
     def classes(self, words: list[str]) -> list[str]:
         """The classes of words that were found in a text."""

@@ -27,6 +27,7 @@ _CACHED = type(cache(len))
 _DERIVED = (
     "ptxspec.spec.",
     "ptxspec.language.form_selection",
+    "ptxspec.language.known_shapes",
     "ptxspec.query.repeated",
     "ptxspec.evidence.choices",
 )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import tokenize
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -68,6 +69,23 @@ def compiled(functions: Sequence[Callable[..., Any]], world: Environment, needs:
     return "\n".join([*texts, *(_step(name, taken, world, needs) for name, taken in world.steps.items())])
 
 
+@cache
+def _file(path: str) -> ast.Module:
+    """A file of Python. It is read once for all of its functions: `inspect` would read each of them anew."""
+    with tokenize.open(path) as file:
+        return ast.parse(file.read())
+
+
+def _definition(function: FunctionType) -> ast.FunctionDef:
+    """Where a function is defined in its file."""
+    code = function.__code__
+    for node in ast.walk(_file(code.co_filename)):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            if code.co_firstlineno == min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]):
+                return node
+    raise OSError(f"{code.co_filename} has no function {code.co_name} in line {code.co_firstlineno}")
+
+
 class _Function:
     """The text of one function. Local variables lie in memory of their own, which LLVM makes registers of."""
 
@@ -75,10 +93,8 @@ class _Function:
         assert isinstance(function, FunctionType)
         self.name, self.functions, self.world = function.__name__, functions, world
         self.constants = function.__globals__
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-        assert isinstance(tree, ast.FunctionDef)
-        self.tree, self.first = tree, function.__code__.co_firstlineno
         self.path = function.__code__.co_filename
+        self.tree = _definition(function)
         self.lines: list[str] = []
         self.locals: dict[str, None] = {}
         self.made = 0
@@ -86,7 +102,7 @@ class _Function:
         self.open = True  # whether the last block of LLVM has no end yet
 
     def refuse(self, node: ast.AST, what: str) -> SyntaxError:
-        line = self.first + getattr(node, "lineno", 1) - 1
+        line = getattr(node, "lineno", self.tree.lineno)
         return SyntaxError(f"{self.path}:{line}: {what} is no part of what the driver is written in")
 
     def text(self) -> str:
