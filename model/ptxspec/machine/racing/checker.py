@@ -316,7 +316,10 @@ class RaceChecker:
                 self._shadow.look_at(at)
             case EventKind.WRITE:
                 self._shadow.look_at(at)
-                if self.knowledge.write(thread, self._class(op), event["location"], self._own(thread)):
+                kind, place = self._class(op), event["location"]
+                if op in self.classes.begins:
+                    self.knowledge.object_begins(place)
+                elif self.knowledge.write(thread, kind, place, self._own(thread), event["value"]):
                     self._advance(self.knowledge.cta_of(thread))
             case EventKind.FENCE:
                 self._fence(thread, op)

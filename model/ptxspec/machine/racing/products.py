@@ -18,9 +18,7 @@ from ptxspec.terms import effects
 
 #: bytes of a piece that a thread of a warpgroup reads, as a power of two
 _PIECE = 4
-_KIND, _FIRST, _OP, _THREAD, _PLACE = (
-    WORDS.index(w) for w in ("kind", "first", "instruction", "thread", "location")
-)
+_KIND, _FIRST, _OP, _THREAD, _PLACE = (WORDS.index(w) for w in ("kind", "first", "instruction", "thread", "location"))
 _NUMBER = WORDS.index("operation")
 #: the thread of the grid, its CTA, and its warpgroup there
 Warpgroup = tuple[int, int]
@@ -55,9 +53,7 @@ class ProductReads:
         code = [(i, op, op.plan.meaning.effect) for i, op in enumerate(kernel.code)]
         self._initiating = [i for i, _, e in code if isinstance(e, effects.Initiate) and e.only_reads]
         self._waiting = [
-            i
-            for i, op, e in code
-            if isinstance(e, effects.Collective) and op.plan.form.definition.product is not None
+            i for i, op, e in code if isinstance(e, effects.Collective) and op.plan.form.definition.product is not None
         ]
         self.begin()
 
