@@ -273,7 +273,7 @@ class RaceChecker:
             at += 1
 
     def _see(self, stop: Stop) -> None:
-        """Something has happened to products of warpgroups, or to what they have read; their threads' accesses are looked at later."""
+        """Something has happened to products of warpgroups, or to what they have read: this is looked at before the event."""
         rows, words = stop.rows, WORDS.index
         first, op = int(rows[0, words("first")]), int(rows[0, words("instruction")])
         if first != self._shadow.get("first"):
@@ -316,10 +316,10 @@ class RaceChecker:
                 self._shadow.look_at(at)
             case EventKind.WRITE:
                 self._shadow.look_at(at)
-                kind, place = self._class(op), event["location"]
+                number, place = self._class(op), event["location"]
                 if op in self.classes.begins:
                     self.knowledge.object_begins(place)
-                elif self.knowledge.write(thread, kind, place, self._own(thread), event["value"]):
+                elif self.knowledge.write(thread, number, place, self._own(thread), event["value"]):
                     self._advance(self.knowledge.cta_of(thread))
             case EventKind.FENCE:
                 self._fence(thread, op)

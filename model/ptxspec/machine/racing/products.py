@@ -1,4 +1,4 @@
-"""What products of warpgroups have read, and which threads have waited for them: no later write may come before each of the waits.
+"""What products of warpgroups have read, and which threads have waited for them: a later write comes behind one of the waits.
 
 A product is one operation of its warpgroup: whoever of the warpgroup has waited for it knows that all of it is complete. So it
 is not its threads that read, each at a time of its own, but all of them together, until any of them has waited.
