@@ -25,7 +25,7 @@ from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
-from ptxspec.machine.racing.products import FinishedProducts, ProductReads, Stop
+from ptxspec.machine.racing.products import FinishedProducts, ProductEvents, ProductReads
 from ptxspec.machine.racing.words import RacingPair, reason
 
 #: cells that are kept from launch to launch, at most
@@ -272,7 +272,7 @@ class RaceChecker:
             self._take(EventKind(event["kind"]), event, at)
             at += 1
 
-    def _see(self, stop: Stop) -> None:
+    def _see(self, stop: ProductEvents) -> None:
         """Something has happened to products of warpgroups, or to what they have read: this is looked at before the event."""
         rows, words = stop.rows, WORDS.index
         first, op = int(rows[0, words("first")]), int(rows[0, words("instruction")])
