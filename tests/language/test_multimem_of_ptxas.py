@@ -102,6 +102,56 @@ def test_what_may_stand_together(either_assembler: str) -> None:
     assert not [(every[i], "we refuse" if i in ours else "we take") for i in sorted(ours ^ theirs)]
 
 
+#: modifiers in other orders than that of the page: which words belong to the opcode
+ORDERS = {
+    "multimem.weak.ld_reduce.global.add.u32": False,
+    "multimem.add.ld_reduce.u32": False,
+    "multimem.global.st.u32": False,
+    "multimem.ld_reduce.global.weak.add.u32": True,
+    "multimem.ld_reduce.u32.add": True,
+    "multimem.ld_reduce.sys.relaxed.add.u32": True,
+    "multimem.st.u32.global": True,
+    "multimem.red.add.release.sys.u32": True,
+    "multimem.ld_reduce.v2.add.f32": True,
+    "multimem.ld_reduce.add.v2.acc::f32.bf16x2": True,
+    "multimem.ld_reduce.add.acc::f32.bf16x2.v2": True,
+    "multimem.ld_reduce.acc::f32.add.v2.bf16x2": True,
+    "multimem.st.v2.global.f32": True,
+    "multimem.red.v2.add.f32": True,
+}
+#: the same of copies
+COPIES = {
+    "multimem.cp.bulk.async.global.shared::cta.bulk_group": False,
+    "multimem.async.cp.bulk.global.shared::cta.bulk_group": False,
+    "multimem.cp.async.bulk.shared::cta.global.bulk_group": False,
+    "multimem.cp.async.bulk.bulk_group.global.shared::cta": True,
+    "multimem.cp.async.bulk.global.bulk_group.shared::cta": True,
+    "multimem.cp.async.reduce.bulk.global.shared::cta.bulk_group.add.u32": False,
+    "multimem.cp.reduce.async.bulk.add.global.shared::cta.bulk_group.u32": True,
+    "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.u32.add": True,
+}
+
+
+def with_operands(mnemonic: str) -> str:
+    if "bulk" in mnemonic:
+        return f"{mnemonic} [%rd0], [%rd1], %r0;"
+    register = "%f" if mnemonic.endswith(".f32") else "%r"
+    value = f"{{{register}0, {register}1}}" if "v2" in mnemonic else f"{register}0"
+    return f"{mnemonic} {value}, [%rd9];" if "ld_reduce" in mnemonic else f"{mnemonic} [%rd9], {value};"
+
+
+@pytest.mark.parametrize("mnemonic", ORDERS)
+def test_orders_of_modifiers(mnemonic: str, either_assembler: str) -> None:
+    text = with_operands(mnemonic)
+    assert (not refused([text], "8.6", either_assembler)) == ORDERS[mnemonic] == (not complaints(module([text], "8.6")))
+
+
+@pytest.mark.parametrize("mnemonic", COPIES)
+def test_orders_of_modifiers_of_copies(mnemonic: str, newest_assembler: str) -> None:
+    text = with_operands(mnemonic)
+    assert (not refused([text], "9.1", newest_assembler)) == COPIES[mnemonic] == (not complaints(module([text], "9.1")))
+
+
 OPERANDS = {
     "multimem.st.u32 [%rd9], 1;": True,
     "multimem.st.f32 [%rd9], 0f3f800000;": True,

@@ -25,7 +25,7 @@ from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
-from ptxspec.machine.racing.products import FinishedProducts, ProductReads, Stop
+from ptxspec.machine.racing.products import FinishedProducts, ProductEvents, ProductReads
 from ptxspec.machine.racing.words import RacingPair, reason
 
 #: cells that are kept from launch to launch, at most
@@ -272,8 +272,8 @@ class RaceChecker:
             self._take(EventKind(event["kind"]), event, at)
             at += 1
 
-    def _see(self, stop: Stop) -> None:
-        """Something happened to products of warpgroups or to what they read; their threads' accesses are looked at later."""
+    def _see(self, stop: ProductEvents) -> None:
+        """Something has happened to products of warpgroups, or to what they have read: this is looked at before the event."""
         rows, words = stop.rows, WORDS.index
         first, op = int(rows[0, words("first")]), int(rows[0, words("instruction")])
         if first != self._shadow.get("first"):
@@ -316,7 +316,10 @@ class RaceChecker:
                 self._shadow.look_at(at)
             case EventKind.WRITE:
                 self._shadow.look_at(at)
-                if self.knowledge.write(thread, self._class(op), event["location"], self._own(thread)):
+                number, place = self._class(op), event["location"]
+                if op in self.classes.begins:
+                    self.knowledge.object_begins(place)
+                elif self.knowledge.write(thread, number, place, self._own(thread), event["value"]):
                     self._advance(self.knowledge.cta_of(thread))
             case EventKind.FENCE:
                 self._fence(thread, op)

@@ -77,6 +77,8 @@ class OperationClasses:
         self.objects = 0
         #: the instructions by which products of warpgroups read memory
         self._of_products = {i for i, op in enumerate(kernel.code) if _is_of_product(op)}
+        #: those with which objects begin
+        self.begins = {i for i, op in enumerate(kernel.code) if _begins_object(op.plan.meaning.effect)}
         for i, op in enumerate(kernel.code):
             self._note(i, op)
         completing = [_completes_on_object(op.plan.meaning.effect) for op in kernel.code]
@@ -197,7 +199,8 @@ class OperationClasses:
     def _asks(self, i: int) -> bool:
         """Whether the host looks at the accesses of an instruction."""
         number = max(self.reads[i], self.writes[i])
-        return number >= 0 and self.synchronizes and contracts.operations.is_strong(self.all[number].operation())
+        strong = number >= 0 and contracts.operations.is_strong(self.all[number].operation())
+        return self.synchronizes and (strong or i in self.begins)
 
     def _is_quick(self, i: int) -> bool:
         """Whether the accesses of an instruction are weak ones of four bytes, in a kernel without proxies."""
@@ -282,6 +285,11 @@ def _morally_strong() -> Callable[[Operation, Operation], bool]:
 def _completes_on_object(effect: effects.Effect | None) -> bool:
     """Whether an instruction initiates an operation that completes on an object in memory."""
     return isinstance(effect, effects.Initiate | effects.Follow) and isinstance(effect.completion, ObjectCompletion)
+
+
+def _begins_object(effect: effects.Effect | None) -> bool:
+    """Whether an object begins with an instruction."""
+    return isinstance(effect, effects.Load | effects.Update) and effect.life is effects.Life.BEGINS
 
 
 def _is_of_product(op: Op) -> bool:

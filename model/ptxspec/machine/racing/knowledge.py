@@ -12,10 +12,13 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.racing.classes import OperationClasses
 from ptxspec.machine.racing.logs import CTA, LOG, THREAD, WARP, Known, Log, Logs, Unit, join
 from ptxspec.machine.racing.shadow import SAME_CLUSTER, SAME_CTA, SAME_GRID, SAME_THREAD
+from ptxspec.terms.core import integer
+from ptxspec.terms.registries import OBJECT_BITS
 
 #: observations that a thread keeps until it acquires them
 MOST_OBSERVED = 64
@@ -36,13 +39,20 @@ Released = tuple[Releaser, Unit, int]
 
 class StrongWrite(NamedTuple):
     """A strong write of a location, its class and its thread, and what it publishes, by the operation that releases it. Atomic
-    operations that read from it publish more in the same logs."""
+    operations that read from it publish more in the same logs. Of an object it has the phase that the write leaves, and what was
+    published when the phase before was complete: a wait hears of nothing else."""
 
     kind: int
     thread: int
     published: dict[Releaser, Log]
+    phase: int | None = None
+    by_then: tuple[Released, ...] = ()
 
     def released(self) -> tuple[Released, ...]:
+        """What who reads the location hears of now."""
+        return self.lengths() if self.phase is None else self.by_then
+
+    def lengths(self) -> tuple[Released, ...]:
         """What is published up to now."""
         return tuple((release, (LOG, log.number), log.length) for release, log in self.published.items())
 
@@ -61,6 +71,11 @@ class Observation(NamedTuple):
         return Observation(
             later.kind, tuple((release, log, length) for (release, log), length in list(lengths.items())[-most:])
         )
+
+
+def _phase(word: int) -> int:
+    """The number of the phase in which an object is that has these bits."""
+    return int(contracts.objects.phase_of(integer(word)).attrs[0])
 
 
 class Knowledge:
@@ -207,11 +222,22 @@ class Knowledge:
         strong = self.classes.strong(write.kind, kind, self.level(write.thread, thread))
         return strong or self.classes.are_on_objects(write.kind, kind)
 
-    def write(self, thread: int, kind: int, location: int, done: Known) -> bool:
-        """A thread writes a location by a strong operation; `done` is what it did itself. Whether that publishes something."""
-        write, publishes = self.publish(thread, kind, location, done, self._writes.get(location))
+    def write(self, thread: int, kind: int, location: int, done: Known, word: int) -> bool:
+        """A thread writes a word to a location by a strong operation; `done` is what it did itself. Whether that publishes
+        something."""
+        last = self._writes.get(location)
+        write, publishes = self.publish(thread, kind, location, done, last)
+        if self.classes.are_on_objects(kind, kind):
+            before = 0 if last is None or last.phase is None else last.phase
+            phase = _phase(word & (1 << OBJECT_BITS) - 1)
+            kept = () if last is None or last.phase is None else last.by_then
+            write = write._replace(phase=phase, by_then=kept if phase == before else write.lengths())
         self._writes[location] = write
         return publishes
+
+    def object_begins(self, location: int) -> None:
+        """An object begins, of which nobody has heard."""
+        self._writes.pop(location, None)
 
     def publish(
         self, thread: int, kind: int, location: int, done: Known, last: StrongWrite | None

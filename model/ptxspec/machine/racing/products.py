@@ -1,4 +1,4 @@
-"""What products of warpgroups have read, and who has waited for them: no later write may come before each of the waits.
+"""What products of warpgroups have read, and which threads have waited for them: a later write comes behind one of the waits.
 
 A product is one operation of its warpgroup: whoever of the warpgroup has waited for it knows that all of it is complete. So it
 is not its threads that read, each at a time of its own, but all of them together, until any of them has waited.
@@ -38,7 +38,7 @@ class ProductRead(NamedTuple):
     finished: FinishedProducts
 
 
-class Stop(NamedTuple):
+class ProductEvents(NamedTuple):
     """Rows of events, one after the other, that are of interest here: the last ones of a thread's writes, or one other event."""
 
     first: int
@@ -63,7 +63,7 @@ class ProductReads:
         self._finishing: dict[Warpgroup, FinishedProducts] = {}
         self._read: dict[int, dict[Warpgroup, ProductRead]] = {}
 
-    def stops(self, rows: np.ndarray) -> Iterator[Stop]:
+    def stops(self, rows: np.ndarray) -> Iterator[ProductEvents]:
         """The events of interest, in their order."""
         if not self._initiating:
             return
@@ -80,7 +80,7 @@ class ProductReads:
             first, end = int(numbers[at]), at + 1
             while writes[first] and end < len(numbers) and _continues(rows, numbers, end, writes):
                 end += 1
-            yield Stop(first, rows[first : int(numbers[end - 1]) + 1])
+            yield ProductEvents(first, rows[first : int(numbers[end - 1]) + 1])
             at = end
 
     def warpgroup(self, thread: int) -> Warpgroup:
