@@ -10,7 +10,7 @@ from launching import kernel
 
 import ptxspec
 from ptxspec.machine.native import code
-from ptxspec.terms import object_code
+from ptxspec.terms import native, object_code
 
 LOOP = """
     mov.u32 %r6, 0; mov.u32 %r7, %r0;
@@ -99,3 +99,13 @@ def test_a_limit_of_time_holds_while_code_is_made_fast(levels: list[int], monkey
         module.launch("k", block=64, args=[out], time_limit=0.5)
     assert caught.value.rule == "time limit"
     assert levels == [0, 2] and (out == 7).all()
+
+
+def test_nothing_of_compiled_code_is_told_to_the_unwinder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one of libgcc 13 and later looks for the frames of code that goes, and the process ended where it looked in vain."""
+    objects: list[bytes] = []
+    compiled = native.CodeSource.compiled
+    monkeypatch.setattr(native.CodeSource, "compiled", lambda source: objects.append(compiled(source)) or objects[-1])
+    monkeypatch.setenv("PTXSPEC_KEEP_CODE", "0")
+    ptxspec.load(kernel("bar.sync 0; st.global.u32 [%rd1], %r1;")).launch("k", args=[np.zeros(32, np.uint32)], block=32)
+    assert objects and not any(b".eh_frame" in code for code in objects)

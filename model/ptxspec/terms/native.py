@@ -481,6 +481,9 @@ def _in_environment(text: str, architecture: str, entered: Collection[str] | Non
 #: the passes that make nearly all the difference to text that an Emitter has written: that has no common expressions left, and
 #: loads what it needs at once
 QUICK = ("sroa", "instruction_combine", "simplify_cfg")
+#: nothing unwinds through compiled code: so its functions have no frames, of which the process's unwinder would have to be told.
+#: That of libgcc 13 and later ended the process when code was freed
+NO_UNWINDING = "nounwind"
 #: the pass that makes functions a part of those that call them, where they say so; the others go over each function
 INLINING = "always_inliner"
 #: what the branch back of a loop ends with of which LLVM is to take several rounds at once, in a text that is compiled without
@@ -527,7 +530,7 @@ class CodeSource:
         """A name of the code that this becomes."""
         import llvmlite
 
-        how = f"{self.level} {self.passes} {self.vectorize} {masked_logic.WITHOUT} {self._wide}"
+        how = f"{self.level} {self.passes} {self.vectorize} {masked_logic.WITHOUT} {self._wide} {NO_UNWINDING}"
         return object_code.name_of(self.text, how, *_processor(), llvmlite.__version__)
 
     @property
@@ -554,6 +557,8 @@ class CodeSource:
         module = llvm.parse_assembly(self.text)
         module.data_layout = str(machine.target_data)
         module.verify()
+        for function in module.functions:
+            function.add_function_attribute(NO_UNWINDING)
         options = llvm.create_pipeline_tuning_options(speed_level=self.level)
         options.loop_vectorization = self.vectorize
         options.slp_vectorization = False
