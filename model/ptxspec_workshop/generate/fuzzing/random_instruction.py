@@ -134,7 +134,7 @@ def _takes_constant(form: Form, operand: Any, type: Any, careful: bool) -> bool:
         or not isinstance(type, Type)
         or _is_folded(form)
         or (careful and form.syntax.opcode == "slct" and operand.name == "c")  # AMB-330
-        or form.syntax.opcode == "mbarrier.pending_count"  # the assembler assigns nothing: AMB-395
+        or form.mnemonic.startswith("mbarrier.pending_count")  # the assembler assigns nothing: AMB-395
     ):
         return False
     return type.elements == 1 and not (type.is_float and type.width == 16)
