@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -249,6 +250,7 @@ def test_what_is_run_alone_is_repeated_until_it_takes_longer(monkeypatch: pytest
         assert memory.view(out, np.uint32, (2,))[0] == 16 * 256
         return steps
 
+    monkeypatch.setattr(workers, "LONG", math.inf)
     short = launch(1)
     assert not plan._sharing.is_settled and plan.repetition is None
     for name, value in {"is_settled": True, "is_alone": True, "note": lambda _: None}.items():

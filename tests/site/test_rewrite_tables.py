@@ -28,9 +28,11 @@ def test_each_cell_is_in_a_table_and_each_program_below_it(name: str) -> None:
 
 
 def test_a_page_has_the_table(tmp_path: Path) -> None:
-    (tmp_path / "index.md").write_text("# Manual\n\nA page.\n\n```{rewrites} forward\n```\n")
+    tables = "```{rewrites} forward\n```\n\n```{rewrites} single\n```\n"
+    (tmp_path / "index.md").write_text(f"# Manual\n\nA page.\n\n{tables}")
     warnings = build(tmp_path)
     assert not warnings, warnings
     shown = (tmp_path / "build" / "site" / "index.html").read_text()
-    assert "<summary>3 programs that tell</summary>" in shown and shown.count("PTX tells") == 6
-    assert "open" in shown and "no (3)" in shown
+    forward, single = shown.split("programs that tell</summary>")[1:]
+    assert "<summary>4 programs that tell</summary>" in shown and forward.count("PTX tells") == 8
+    assert "no (4)" in shown and ">open<" in shown and "PTX tells" in single

@@ -108,7 +108,7 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     number_of = {s: n for n, own in entries for s in own.split()}
     for form in (edition for f in representatives(ptxspec.forms()) for edition in (f, *f.editions)):
         meaning = form.meaning()
-        stored = terms_of(meaning.effect) if meaning.effect else ()
+        stored = [t for effect in (meaning.effect, *meaning.more) if effect is not None for t in terms_of(effect)]
         reached = image_terms(form, meaning)
         for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored, *reached):
             met.add(freedom.attrs[0])

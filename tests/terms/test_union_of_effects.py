@@ -83,7 +83,7 @@ def example(member: type[Any]) -> Any:
 
 def test_the_union_has_every_class_of_the_module() -> None:
     own = [c for _, c in inspect.getmembers(effects, inspect.isclass) if c.__module__ == effects.__name__]
-    classes = {c for c in own if not issubclass(c, Enum)}
+    classes = {c for c in own if not issubclass(c, Enum)} - {effects.RepeatedAccess}  # which is a part of some
     assert classes == {*MEMBERS, *OF_CHECKS} and len(get_args(Effect)) == len(classes)
     assert {c.__name__ for c in MEMBERS} == set(KNOWN)
 

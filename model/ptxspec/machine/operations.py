@@ -15,7 +15,7 @@ from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.machine.driver.protocol import Column
 from ptxspec.machine.flow import is_on_object, values_of
-from ptxspec.machine.racing.classes import OperationClass, levels_of_strength
+from ptxspec.machine.operation_classes import OperationClass, levels_of_strength
 from ptxspec.machine.special import variables_of
 from ptxspec.terms.core import Bool, Int, integer
 from ptxspec.terms.effects import Access, Advance, Asynchronous, Follow, Initiate, Load, Store, Update

@@ -7,60 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
+from ptxspec.machine.operation_classes import HERE, OTHERS, OperationClass, morally_strong
 from ptxspec.machine.racing import shadow
 from ptxspec.terms import effects
-from ptxspec.terms.operations import ByteRange, Operation, OperationKind, ThreadPlace, kind_of_access
+from ptxspec.terms.operations import Operation, OperationKind
 from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.registries import OBJECT_BITS, ObjectCompletion
-from ptxspec.terms.relations import NEWEST_MODEL, MemoryModel
 
 #: no operation; and the read of one that writes, too, which is looked at when it does
 NO_CLASS, LATER = -1, -2
 #: where two threads run that are so near to one another, and their numbers
-_PLACES = {
-    shadow.SAME_THREAD: (0, ThreadPlace(0, 0, 0)),
-    shadow.SAME_CTA: (1, ThreadPlace(0, 0, 0)),
-    shadow.SAME_CLUSTER: (1, ThreadPlace(1, 0, 0)),
-    shadow.SAME_GRID: (1, ThreadPlace(1, 1, 0)),
-}
-
-
-class OperationClass(NamedTuple):
-    """What tells operations apart; `size` is how many bytes one accesses, 0 for a fence."""
-
-    kind: OperationKind
-    order: Order | None
-    scope: Scope | None
-    proxy: Proxy
-    size: int
-    proxies: tuple[Proxy, ...] = ()
-    on_object: bool = False
-
-    @classmethod
-    def of_access(cls, effect: effects.Access, gives_result: bool) -> OperationClass:
-        """That of an access to memory, or of each element of one."""
-        size = effect.type.bytes // (2 if effect.type.elements == 2 else 1)
-        kind, lasts = kind_of_access(effect, gives_result), effect.life is effects.Life.LASTS
-        return cls(kind, effect.order, effect.scope, effect.proxy, size, on_object=lasts)
-
-    @classmethod
-    def of_change(cls, effect: effects.Initiate) -> OperationClass:
-        """That of each change of memory by an asynchronous operation."""
-        return cls(OperationKind.REDUCTION, effect.order, effect.scope, effect.proxy, effect.element)
-
-    def operation(self, thread: int = 0, place: ThreadPlace = _PLACES[0][1], position: int = 0) -> Operation:
-        """An operation of the class."""
-        accessed = ByteRange("", 0, self.size) if self.size else None
-        return Operation(
-            self.kind, thread, place, position, "", self.order, self.scope, self.proxy, accessed, accessed, self.proxies,
-            on_object=self.on_object,
-        )  # fmt: skip
+_PLACES = dict(
+    zip((shadow.SAME_THREAD, shadow.SAME_CTA, shadow.SAME_CLUSTER, shadow.SAME_GRID), (HERE, *OTHERS), strict=True)
+)
 
 
 class OperationClasses:
@@ -94,7 +59,7 @@ class OperationClasses:
             for i, completes in enumerate(completing, count):
                 if completes:
                     self.reads[i], self.writes[i] = LATER, self._number(made)
-        self._strong = self._table(_morally_strong())
+        self._strong = self._table(morally_strong())
         self._connected = self._table(contracts.races.needs_no_proxy_fence)
         self._spared = self._strong | self._table(contracts.races.are_on_objects)
         #: what `links` has answered: many accesses are of few classes
@@ -270,18 +235,6 @@ class OperationClasses:
         return self._links[fence, kind]
 
 
-def levels_of_strength(first: OperationClass, second: OperationClass) -> tuple[bool, ...]:
-    """Whether operations of two classes that overlap completely are morally strong, if the threads that they are of are
-    in one CTA, in one cluster, and in one grid."""
-    levels = (_PLACES[level] for level in (shadow.SAME_CTA, shadow.SAME_CLUSTER, shadow.SAME_GRID))
-    return tuple(_morally_strong()(first.operation(), second.operation(*there)) for there in levels)
-
-
-def _morally_strong() -> Callable[[Operation, Operation], bool]:
-    """Whether two operations are morally strong."""
-    return contracts.scopes.morally_strong(MemoryModel(NEWEST_MODEL)).holds_of
-
-
 def _completes_on_object(effect: effects.Effect | None) -> bool:
     """Whether an instruction initiates an operation that completes on an object in memory."""
     return isinstance(effect, effects.Initiate | effects.Follow) and isinstance(effect.completion, ObjectCompletion)
@@ -300,7 +253,7 @@ def _is_of_product(op: Op) -> bool:
 
 def _role(effect: effects.Effect | None, threads: int) -> int:
     """What an instruction has to do with synchronization."""
-    page, place = contracts.synchronization, _PLACES[0][1]
+    page, place = contracts.synchronization, HERE[1]
 
     def meets(kind: OperationKind, order: Order | None = None) -> bool:
         arrival = Operation(kind, 0, place, 0, "", order)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.machine.errors import Where
-from ptxspec.machine.racing.classes import OperationClass, OperationClasses
+from ptxspec.machine.operation_classes import OperationClass
+from ptxspec.machine.racing.classes import OperationClasses
 from ptxspec.machine.racing.shadow import SAME_CLUSTER, SAME_CTA, SAME_THREAD
 from ptxspec.terms.orders import Proxy, Scope
 
