@@ -33,6 +33,7 @@ def test_the_recorded_answers_are_what_the_machine_does() -> None:
     assert not differences, "\n".join(map(str, differences[:5]))
 
 
+@pytest.mark.slow
 def test_both_engines_do_the_same() -> None:
     """A case of each kind, and of each width that moves."""
     names = [
