@@ -30,6 +30,7 @@ KNOWN = {
     "we refuse: .* here, not (a variable's address|operands in braces)": "AMB-204",
     "we refuse: w?mma\\S* needs [.]\\w+# here, this is of type [.][sf]#": "AMB-204",
     "we refuse: mma\\S* needs a value of type [.]\\w+#x# here, not an integer constant": "AMB-204",
+    "we refuse: multimem\\S*[.]v#[.]f# needs a value of type [.]f# here, not an integer constant": "AMB-204",
     "we refuse: (set|red)[.]\\S* needs [.]b?f# here, this is of type [.]s#": "AMB-204",
     "we refuse: an address that is a number alone is one of .local [|] fence": "AMB-204",
     "we refuse: there is no (testp.f|\\S*[.]pred[.])": "AMB-204",

@@ -130,7 +130,7 @@ def test_locations_do_not_overlap(placement: Placement) -> None:
 
 
 #: shapes of which each case accesses what an operation in flight changes, which ends a launch
-IN_FLIGHT = {"reductions of two kinds", "load beside a bulk reduction"}
+IN_FLIGHT = {"load beside a bulk reduction"}
 
 
 @pytest.mark.parametrize("name", by_shape())

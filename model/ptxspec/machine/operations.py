@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from types import GenericAlias
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ptxspec import contracts
 from ptxspec.base.options import Copies
@@ -17,7 +17,7 @@ from ptxspec.machine.driver.protocol import Column
 from ptxspec.machine.flow import is_on_object, values_of
 from ptxspec.machine.operation_classes import OperationClass, levels_of_strength
 from ptxspec.machine.special import variables_of
-from ptxspec.terms.core import Bool, Int, integer
+from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import Access, Advance, Asynchronous, Follow, Initiate, Load, Store, Update
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
@@ -302,7 +302,7 @@ class AsynchronousUse(NamedTuple):
         }
         records_of_thread = ("completion",)
         taken |= {
-            "mark": (step_by_number(self.mechanisms, "initiates"), records_of_thread),
+            "mark": (mark_by_number(self.mechanisms), records_of_thread),
             "is_known_complete": (step_by_number(self.mechanisms, "is_complete"), records_of_thread),
             "is_known_read": (step_by_number(self.mechanisms, "has_read"), records_of_thread),
             "complete": (completed_by_number(self.mechanisms), ()),
@@ -362,28 +362,44 @@ def _part(mechanisms: Mechanisms, number: int, record: State) -> tuple[State, in
 
 
 @lru_cache(256)
-def step_by_number(mechanisms: Mechanisms, what: str) -> Step:
-    """The steps of this name of all these mechanisms, as one that is given the number; 0 of one that lacks it."""
+def mark_by_number(mechanisms: Mechanisms) -> Step:
+    """The steps by which threads initiate operations, of all these mechanisms, as one that is given the number."""
+    kind = _record_of(mechanisms)
+    ours = [(number, m.initiates) for number, m in enumerate(mechanisms) if isinstance(m, CompletionMechanism)]
+    changes = any(initiates.changes for _, initiates in ours)
 
-    def chosen(record: State, mechanism: Int, *operands: Int) -> Int:
+    def mark(record: State, mechanism: Int) -> Any:
+        after, answer = record, integer(0)
+        for number, initiates in ours:
+            part, begin = _part(mechanisms, number, record)
+            given = initiates(part)
+            changed, here = given if initiates.changes else (part, given)
+            whole = kind(*record[:begin], *changed, *record[begin + len(part) :])
+            after, answer = select(mechanism == number, whole, after), select(mechanism == number, here, answer)
+        return (after, answer) if changes else answer
+
+    returned = GenericAlias(tuple, (kind, TYPES["u64"])) if changes else TYPES["u64"]
+    mark.__annotations__ = {"record": kind, "mechanism": TYPES["u64"], "return": returned}
+    return Step(mark)
+
+
+@lru_cache(256)
+def step_by_number(mechanisms: Mechanisms, what: str) -> Step:
+    """The steps of this name of all these mechanisms, which ask of a mark, as one that is given the number; 0 of one that lacks
+    it."""
+
+    def asked(record: State, mechanism: Int, mark: Int) -> Int:
         answer = integer(0)
         for number, each in enumerate(mechanisms):
             step = None if isinstance(each, ObjectCompletion) else getattr(each, what)
             if step is not None:
-                given = step(_part(mechanisms, number, record)[0], *operands)
-                value = number_of(given) if isinstance(given, Bool) else given
-                answer = select(mechanism == number, value, answer)
+                holds = step(_part(mechanisms, number, record)[0], mark)
+                answer = select(mechanism == number, number_of(holds), answer)
         return answer
 
-    if what == "initiates":
-        function: Callable[..., Int] = lambda record, mechanism: chosen(record, mechanism)  # noqa: E731
-        operands = ["mechanism"]
-    else:
-        function = lambda record, mechanism, mark: chosen(record, mechanism, mark)  # noqa: E731
-        operands = ["mechanism", "mark"]
-    types = dict.fromkeys((*operands, "return"), TYPES["u64"])
-    function.__annotations__ = {"record": _record_of(mechanisms), **types}
-    return Step(function)
+    types = dict.fromkeys(("mechanism", "mark", "return"), TYPES["u64"])
+    asked.__annotations__ = {"record": _record_of(mechanisms), **types}
+    return Step(asked)
 
 
 @lru_cache(256)
