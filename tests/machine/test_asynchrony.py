@@ -872,7 +872,12 @@ def planted(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         monkeypatch.setattr(page, name, wrong(right))
 
     def forget() -> None:
-        of_mechanisms = operations.step_by_number, operations.completed_by_number, operations.step_in_record
+        of_mechanisms = (
+            operations.mark_by_number,
+            operations.step_by_number,
+            operations.completed_by_number,
+            operations.step_in_record,
+        )
         for cache in (scripted, native.functions_of, *of_mechanisms):
             cache.cache_clear()
         vars(right).pop("meaning", None)
