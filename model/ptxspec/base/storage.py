@@ -19,10 +19,8 @@ from typing import Any, BinaryIO, TypeVar
 
 from ptxspec.base.places import DOCUMENTS
 
-try:
-    from _blake2 import (
-        blake2b,
-    )  # that of hashlib, which loads OpenSSL too: a tenth of the time of a short command is not spent so
+try:  # hashlib, which has the same function, loads OpenSSL too: a tenth of the time of a short command
+    from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
 

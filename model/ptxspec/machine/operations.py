@@ -361,6 +361,11 @@ def _part(mechanisms: Mechanisms, number: int, record: State) -> tuple[State, in
     return kind(*record[begin : begin + len(kind.fields)]), begin
 
 
+def _with_part(record: State, begin: int, part: State) -> State:
+    """A record of all mechanisms with other fields from there on."""
+    return type(record)(*record[:begin], *part, *record[begin + len(part) :])
+
+
 @lru_cache(256)
 def mark_by_number(mechanisms: Mechanisms) -> Step:
     """The steps by which threads initiate operations, of all these mechanisms, as one that is given the number."""
@@ -374,7 +379,7 @@ def mark_by_number(mechanisms: Mechanisms) -> Step:
             part, begin = _part(mechanisms, number, record)
             given = initiates(part)
             changed, here = given if initiates.changes else (part, given)
-            whole = kind(*record[:begin], *changed, *record[begin + len(part) :])
+            whole = _with_part(record, begin, changed)
             after, answer = select(mechanism == number, whole, after), select(mechanism == number, here, answer)
         return (after, answer) if changes else answer
 
@@ -427,8 +432,8 @@ def step_in_record(mechanisms: Mechanisms, number: int, step: Step) -> Step:
 
     def advance(record: State, *operands: Int) -> State:
         part, begin = _part(mechanisms, number, record)
-        changed = step(part, *operands)
-        return kind(*record[:begin], *changed, *record[begin + len(part) :])
+        changed: State = step(part, *operands)
+        return _with_part(record, begin, changed)
 
     advance.__annotations__ = {"record": kind, **{port.name: port.type for port in step.operands}, "return": kind}
     return Step(advance)

@@ -43,7 +43,7 @@ class RepeatedLaunch:
         """`shares` are each worker's side. `outcome` makes the result of a launch of its steps; `forget` is called if a launch
         fails, or takes more steps than `most_steps`, if that is given."""
         self._launches, self._fills = launches, launches.fills
-        host, self._running = shares[0]
+        host, _ = shares[0]
         self._shares, self._forget, self._most_steps = shares, forget, most_steps
         self._next_cta = host.memory.next_cta
         self._limits, self._log = host.limits, launches.log
@@ -105,7 +105,7 @@ class RepeatedLaunch:
 
     def _run(self, reached: Memory | ReachedMemory) -> Outcome | None:
         """Run the grid, which may reach this memory."""
-        launches, running, log = self._launches, self._running, self._log
+        launches, log = self._launches, self._log
         if log.known_rows[1] is not self._rows or launches.fills != self._fills:
             return None
         mark = log.again()
@@ -117,10 +117,7 @@ class RepeatedLaunch:
         self._next_cta[0] = 0
         try:
             if len(self._shares) == 1:
-                code = running.run()
-                if code != DONE:
-                    self._go_on(0, code, reached, mark)
-                steps = running.numbers[running.steps_at]
+                steps = self._work(0, reached, mark)
             else:
                 works = [partial(self._work, worker, reached, mark) for worker in range(len(self._shares))]
                 steps = together(works, self._limits.stop)
