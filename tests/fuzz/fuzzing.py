@@ -34,6 +34,7 @@ from ptxspec_workshop.generate.fuzzing.reduction import fewer  # noqa: E402
 
 FUZZERS = {
     "launch": "launches",
+    "brief": "brief_launches",
     "text": "texts",
     "linking": "links",
     "kept": "kept_files",

@@ -56,10 +56,11 @@ class Launch(NamedTuple):
 def planned(seed: int, module: Surroundings) -> list[Launch]:
     """The launches of a seed's module."""
     source = random.Random(f"launches {seed}")
-    return [_launch(source, module) for _ in range(LAUNCHES)]
+    return [drawn(source, module) for _ in range(LAUNCHES)]
 
 
-def _launch(source: random.Random, module: Surroundings) -> Launch:
+def drawn(source: random.Random, module: Surroundings) -> Launch:
+    """A launch of a module."""
     cluster = source.choice([None, 1, 2, 4]) if "clusters" in module.features else source.choice([None] * 9 + [2])
     wide = source.choices(
         [1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 45, 15, 5, 6, 3, 2)
@@ -156,19 +157,24 @@ class Loaded:
 
 def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     module = random_module.varied(seed).surroundings
+    return compared(seed, module, texts, planned(seed, module))
+
+
+def compared(seed: int, module: Surroundings, texts: Sequence[str], launches: Sequence[Launch]) -> Counter[str]:
+    """What was seen in the launches of a module, which are the same under both engines."""
     with _knobs(seed):
-        return _compared(seed, module, texts)
+        return _compared(seed, module, texts, launches)
 
 
-def _compared(seed: int, module: Surroundings, texts: Sequence[str]) -> Counter[str]:
+def _compared(seed: int, module: Surroundings, texts: Sequence[str], launches: Sequence[Launch]) -> Counter[str]:
     exact, native = (Loaded(texts[0], engine, module, seed) for engine in ENGINES)
     seen: Counter[str] = Counter()
-    for number, launch in enumerate(planned(seed, module)):
+    for number, launch in enumerate(launches):
         one, other = exact.outcome(launch), native.outcome(launch)
         for part in PARTS:
             if one.get(part) != other.get(part):
                 raise Finding(f"{part} differ", _shown(number, launch, one, other, part))
-        seen["launches"] += 1
+        seen.update(("launches", f"unit: {launch.schedule}"))
         seen[f"rule: {one['rule'].split(':')[0]}" if one["rule"] else "ended"] += 1
     marks = np.frombuffer(bytes(native.module.read("seen")), np.uint8)
     seen.update({f"executed: {what}": 1 for what, mark in zip(statement_kinds.PLACES, marks, strict=False) if mark})

@@ -24,9 +24,10 @@ import pytest
 from ptxspec_workshop.generate.fuzzing import random_module, reduction, statement_kinds
 from ptxspec_workshop.generate.fuzzing.random_statements import flat
 
-#: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten, of programs with constants sixty-four
+#: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten or two, of programs with constants sixty-four
 SOME = {
     "launch": (20, 1),
+    "brief": (100, 1),
     "text": (80, 1),
     "linking": (80, 1),
     "kept": (150, 1),
@@ -35,6 +36,7 @@ SOME = {
 }
 MANY = {
     "launch": (500, 20),
+    "brief": (2500, 10),
     "text": (5000, 16),
     "linking": (5000, 12),
     "kept": (5000, 1),
@@ -59,15 +61,21 @@ def check(name: str, first: int, count: int) -> None:
     CHECKS[name](report.seen, count)
 
 
-def launches_are_mixed(seen: Counter[str], count: int) -> None:
+def launches_are_mixed(seen: Counter[str], count: int, each: int = 10) -> None:
     """So many launches, of which some break rules and most do not; every kind of statement was executed."""
-    assert seen["launches"] == count * 10
+    assert seen["launches"] == count * each
     faults = seen["launches"] - seen["ended"]
     assert 0.03 < faults / seen["launches"] < 0.4
     assert len([what for what in seen if what.startswith("rule")]) >= 4
     kinds = {f"executed: {place}" for place in statement_kinds.PLACES if place not in RARE}
     missing = kinds - seen.keys()
     assert len(missing) <= (0 if count >= 500 else len(kinds) // 4), missing
+
+
+def brief_launches_are_mixed(seen: Counter[str], count: int) -> None:
+    """As above, and each module was launched by threads and by warps."""
+    assert seen["unit: round-robin"] == seen["unit: warps"] == count
+    launches_are_mixed(seen, count, 2)
 
 
 #: what need not be executed in a few cases
@@ -106,6 +114,7 @@ def constants_are_mixed(seen: Counter[str], count: int) -> None:
 
 CHECKS = {
     "launch": launches_are_mixed,
+    "brief": brief_launches_are_mixed,
     "text": texts_are_mixed,
     "linking": links_are_mixed,
     "kept": kept_files_are_mixed,

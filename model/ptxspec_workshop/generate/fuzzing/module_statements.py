@@ -70,7 +70,7 @@ class ModuleWriter(Writer):
         body = [
             self.written(k) for k in self.module.kinds if KINDS[k].weight and here.issuperset(KINDS[k].needs.split())
         ]
-        target = source.randint(10, 60)
+        target = source.randint(*self.module.sizes)
         while sum(flat([s]).count(";") for s in body) < target:
             body += self.hazards(0.1) or [self.statement(0, None)]
         body += self.hazards(0.7)

@@ -59,12 +59,18 @@ def _features(source: random.Random, needed: set[str], allowed: set[str]) -> tup
 class RandomModule(RandomProgram):
     """A module. It has statements of some kinds (names of KINDS), where its edition has them, and others `among` some."""
 
-    def __init__(self, seed: int, kinds: Sequence[str] = (), among: Collection[str] = KINDS):
+    def __init__(
+        self,
+        seed: int,
+        kinds: Sequence[str] = (),
+        among: Collection[str] = KINDS,
+        sizes: tuple[int, int] = (10, 60),
+    ):
         self.seed, self.name, self.is_narrow = seed, "k", False
         self._source = source = random.Random(f"module {seed}")
         needed, allowed = (set(" ".join(KINDS[k].needs for k in some).split()) | {"abi"} for some in (kinds, among))
         self.edition, features = _features(source, needed - {"abi"}, allowed)
-        self.surroundings = module = Surroundings(EveryForm(self.edition), features, kinds, among)
+        self.surroundings = module = Surroundings(EveryForm(self.edition), features, kinds, among, sizes)
         if "textures" in features:
             module.textures = [_texture(source, f"tex{i}") for i in range(2)]
         if "surfaces" in features:
@@ -172,3 +178,9 @@ def varied(seed: int) -> RandomModule:
     row have them all."""
     names = list(KINDS)
     return RandomModule(seed, [names[(3 * seed + i) % len(names)] for i in range(3)])
+
+
+def brief(seed: int) -> RandomModule:
+    """The small module of a seed: it has a kind of statement in any case, which differs from seed to seed, and few others."""
+    names = list(KINDS)
+    return RandomModule(seed, [names[seed % len(names)]], sizes=(4, 16))

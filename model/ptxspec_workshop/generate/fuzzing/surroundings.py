@@ -33,10 +33,18 @@ class ModuleImage(NamedTuple):
 
 class Surroundings:
     """What the statements of a module refer to. `features` are what modules need not have: `today`, `stack` and the like;
-    statements of `kinds` are there in any case, and others are `among` these."""
+    statements of `kinds` are there in any case, and others are `among` these. Its entry has the least or the greatest of `sizes`
+    in instructions, or a number between them, before it ends."""
 
-    def __init__(self, letters: EveryForm, features: set[str], kinds: Sequence[str], among: Container[str]):
-        self.letters, self.features, self.kinds, self.among = letters, features, kinds, among
+    def __init__(
+        self,
+        letters: EveryForm,
+        features: set[str],
+        kinds: Sequence[str],
+        among: Container[str],
+        sizes: tuple[int, int] = (10, 60),
+    ):
+        self.letters, self.features, self.kinds, self.among, self.sizes = letters, features, kinds, among, sizes
         self.functions: list[RandomFunction] = []
         #: functions that an indirect call may reach, and whether a table in memory has their addresses
         self.alike: list[RandomFunction] = []
