@@ -1,0 +1,208 @@
+"""Numba's and Triton's kernels beside the interpreters that these bring: seconds of the processor, the same kernels and arrays.
+
+    python tests/benchmarks/interpreters.py numba triton [--repeats 5] [--json PATH]
+
+Numba's simulator runs a Python thread for each thread of a kernel; Triton's interpreter runs a kernel's Python on NumPy's arrays, block
+by block. Each interpreter is a process of its own, since an environment variable chooses it before the library is imported. Triton's
+also needs PyTorch. The kernels are those of tests/interop, where their results are compared with NumPy's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "interop"))
+#: what makes a library interpret its kernels
+INTERPRETED = {"numba": "NUMBA_ENABLE_CUDASIM", "triton": "TRITON_INTERPRET"}
+#: seconds of the clock after which an interpreter's case is not run again
+ENOUGH = 2.0
+
+Runs = Iterator[tuple[str, Callable[[], object]]]
+
+
+def seconds(launch: Callable[[], object], repeats: int) -> dict[str, float]:
+    """The first launch's seconds of the processor, and the least of the later ones, if there are any."""
+    began = time.monotonic()
+    taken = []
+    for _ in range(1 + repeats):
+        started = time.process_time()
+        launch()
+        taken.append(time.process_time() - started)
+        if time.monotonic() - began > ENOUGH:
+            break
+    return {"first": taken[0], "later": min(taken[1:] or taken)}
+
+
+# here ------------------------------------------------------------------------------------------------------------------------
+
+
+def numba_here() -> Runs:
+    from numba_kernels import CASES
+
+    from ptxspec.adapters.numba import compiled
+
+    for name in sorted(CASES):
+        case = CASES[name](np.random.default_rng(1))
+        configured = compiled(case.function, case.signature)[case.shape]
+        yield name, lambda configured=configured, case=case: configured(*case.args)
+
+
+def triton_here() -> Runs:
+    from triton_cases import CASES
+    from triton_compile import kernel_of
+
+    for name, case in sorted(CASES.items()):
+        if case.reported:
+            continue
+        launch = case.launch(np.random.default_rng(1))
+        how = {"profile": "hopper"} if case.target == 90 else {}
+        configured = kernel_of(name)[launch.grid]
+        yield name, lambda configured=configured, launch=launch, how=how: configured(*launch.args, **how)
+
+
+# interpreters ----------------------------------------------------------------------------------------------------------------
+
+
+def numba_interpreted() -> Runs:
+    from numba import cuda
+    from numba_kernels import CASES
+
+    for name in sorted(CASES):
+        case = CASES[name](np.random.default_rng(1))
+        configured = cuda.jit(case.function)[case.shape]
+        yield name, lambda configured=configured, case=case: configured(*case.args)
+
+
+def triton_interpreted() -> Runs:
+    import triton_kernels as kernels
+    from triton_cases import CASES
+
+    for name, case in sorted(CASES.items()):
+        if case.reported:
+            continue
+        launch = case.launch(np.random.default_rng(1))
+        kinds = [kind.strip() for kind in case.signature.split(",")]
+        grid = launch.grid if isinstance(launch.grid, tuple) else (launch.grid,)
+        args = list(_tensors(kinds, launch.args))
+        configured = getattr(kernels, case.function)[grid]
+        yield name, lambda configured=configured, args=args, case=case: configured(*args, **case.options)
+
+
+def _tensors(kinds: list[str], args: list[Any]) -> Iterator[Any]:
+    """A kernel's arguments as Triton's interpreter takes them: arrays as PyTorch's, and constants, which the signature has."""
+    import torch
+
+    given = iter(args)
+    types = {"bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2}
+    for kind in kinds:
+        if not kind.startswith("*") and not kind[0].isalpha():
+            yield int(kind)
+            continue
+        arg = next(given)
+        if isinstance(arg, np.ndarray):
+            width = types.get(kind.lstrip("*").split(":")[0])
+            tensor = torch.from_numpy(arg.view(np.int16) if arg.dtype == np.uint16 else arg)
+            arg = tensor.view(width) if width else tensor
+        yield arg.item() if isinstance(arg, np.generic) else arg
+
+
+RUNS: dict[tuple[str, bool], Callable[[], Runs]] = {
+    ("numba", False): numba_here,
+    ("numba", True): numba_interpreted,
+    ("triton", False): triton_here,
+    ("triton", True): triton_interpreted,
+}
+
+
+def measured(library: str, is_interpreted: bool, repeats: int) -> dict[str, Any]:
+    """For each case its seconds, or why it does not run."""
+    runs = RUNS[library, is_interpreted]()
+    results: dict[str, Any] = {}
+    for name, launch in runs:
+        try:
+            results[name] = seconds(launch, repeats)
+        except Exception as error:  # noqa: BLE001 - whatever an interpreter has not got, in its words
+            results[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    return results
+
+
+def in_a_process(library: str, is_interpreted: bool, repeats: int) -> dict[str, Any]:
+    """The same in a process of its own."""
+    environment = {name: value for name, value in os.environ.items() if name not in INTERPRETED.values()}
+    if is_interpreted:
+        environment[INTERPRETED[library]] = "1"
+    command = [sys.executable, __file__, library, "--repeats", str(repeats), "--measure"]
+    command += ["--interpreted"] if is_interpreted else []
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    results: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return results
+
+
+def compared(library: str, repeats: int) -> list[dict[str, Any]]:
+    """A row for each case."""
+    here, interpreted = (in_a_process(library, flag, repeats) for flag in (False, True))
+    rows = []
+    for name, ours in here.items():
+        theirs = interpreted.get(name, "not among its cases")
+        row = {"library": library, "case": name, "here": ours, "interpreter": theirs}
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            row["ratio"] = theirs["later"] / ours["later"]
+            row["first"] = theirs["first"] / ours["first"]
+        rows.append(row)
+    return rows
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    table = Table(title="seconds of the processor; × as fast as the interpreter, first launch and later ones")
+    for column in ("library", "case", "interpreter", "first here", "later here", "× first", "× later"):
+        table.add_column(column)
+    for row in rows:
+        ours, theirs = row["here"], row["interpreter"]
+        cells = [f"{theirs['later']:.4g}" if isinstance(theirs, dict) else theirs]
+        cells += [f"{ours['first']:.3g}", f"{ours['later']:.3g}"] if isinstance(ours, dict) else [ours, ""]
+        cells += [f"{row['first']:.0f}", f"{row['ratio']:.0f}"] if "ratio" in row else ["", ""]
+        table.add_row(row["library"], row["case"], *cells)
+    console = Console(width=150)
+    console.print(table)
+    for library in dict.fromkeys(row["library"] for row in rows):
+        ratios = sorted(row["ratio"] for row in rows if row["library"] == library and "ratio" in row)
+        if ratios:
+            console.print(
+                f"{library}: {len(ratios)} kernels, {ratios[0]:.0f} to {ratios[-1]:.0f} times as fast, median"
+                f" {statistics.median(ratios):.0f}, {sum(ratio >= 100 for ratio in ratios)} at least 100"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", nargs="+", choices=INTERPRETED)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--interpreted", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measured(options.libraries[0], options.interpreted, options.repeats)))
+        return
+    rows = [row for library in options.libraries for row in compared(library, options.repeats)]
+    show(rows)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
