@@ -135,7 +135,7 @@ def measured(library: str, is_interpreted: bool, repeats: int) -> dict[str, Any]
     for name, launch in runs:
         try:
             results[name] = seconds(launch, repeats)
-        except Exception as error:  # noqa: BLE001 - whatever an interpreter has not got, in its words
+        except Exception as error:  # whatever an interpreter has not got, in its words
             results[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     return results
 
