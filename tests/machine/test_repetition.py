@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -110,6 +112,132 @@ def test_launches_that_share_arrays_take_turns() -> None:
             for _ in range(2):
                 assert prepared.launch([at, number, 256]).steps == 64 * 17
     assert set(memory.view(at, np.uint32)[:128].tolist()) == {6 * 2 * (0 + 1 + 2)}
+
+
+#: adds a number to the thread's word, and stores the word's address behind all words
+TELLS = kernel(
+    """
+    .reg .b32 %n; .reg .b64 %q, %other; ld.param.u32 %n, [n]; ld.param.u64 %other, [other];
+    ld.global.u32 %r5, [%rd1]; add.u32 %r5, %r5, %n; st.global.u32 [%rd1], %r5; st.global.u64 [%other], %rd1;
+    """,
+    ".param .u64 out, .param .u64 other, .param .u32 n",
+)
+
+
+def repeats(prepared: Any) -> bool:
+    """Whether the next launch may be a repeated one."""
+    return prepared._plan.repetition is not None
+
+
+def test_arrays_are_repeated_at_new_addresses() -> None:
+    """Under both engines at the same ones, whatever was launched in between."""
+    told = []
+    for engine in ("exact", "native"):
+        module = ptxspec.load(TELLS)
+        prepared, words, where = (
+            module.prepared("k", block=4, engine=engine),
+            np.zeros(4, np.uint32),
+            np.zeros(1, np.uint64),
+        )
+        addresses = []
+        for number in range(6):
+            prepared.launch([words, where, number])
+            addresses.append(int(where[0]))
+            if number == 3:
+                module.launch("k", block=1, args=[np.zeros(9000, np.uint8), where, 0], engine=engine)
+        assert words.tolist() == [15] * 4 and len(set(addresses)) == 6
+        assert repeats(prepared) == (engine == "native")
+        told.append(addresses)
+    assert told[0] == told[1]
+
+
+def test_what_was_done_to_an_array_is_noticed() -> None:
+    module = ptxspec.load(TELLS)
+    prepared, words, where = module.prepared("k", block=4), np.zeros(8, np.uint32), np.zeros(1, np.uint64)
+
+    def launch(array: Any = None, other: Any = None) -> None:
+        prepared.launch([words if array is None else array, where if other is None else other, 1])
+
+    for _ in range(3):
+        launch()
+    words.flags.writeable = False
+    with pytest.raises(ptxspec.LaunchError, match="read-only"):
+        launch()
+    words.flags.writeable = True
+    for _ in range(2):
+        launch()
+    assert words.tolist() == [5] * 4 + [0] * 4 and repeats(prepared)
+    fewer = np.zeros(2, np.uint32)
+    for _ in range(2):
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            launch(fewer)
+    assert not fewer.any()
+    launch()
+    launch()
+    launch(words[::2])
+    assert words.tolist() == [8, 7, 8, 7, 1, 0, 1, 0]
+    launch()
+    launch()
+    assert repeats(prepared)
+    words.resize(4096, refcheck=False)
+    for _ in range(2):
+        launch()
+    assert words[:4].tolist() == [12, 11, 12, 11] and repeats(prepared)
+    words.shape = 64, 64
+    launch()
+    assert words[0, :4].tolist() == [13, 12, 13, 12] and repeats(prepared)
+    with pytest.warns(DeprecationWarning):
+        words.strides = 4, 256  # columns are side by side now, so that a copy is passed
+    launch()
+    assert words[0, :4].tolist() == [14, 1, 1, 1]
+    with pytest.raises(ValueError, match="shares memory"):
+        launch(where[:1].view(np.uint32))
+
+
+def test_one_array_for_two_parameters() -> None:
+    prepared, words = ptxspec.load(TELLS).prepared("k", block=1), np.zeros(4, np.uint32)
+    for _ in range(3):
+        prepared.launch([words, words, 0])
+    assert repeats(prepared)
+    (address,) = words[:2].view(np.uint64).tolist()
+    prepared.launch([words, words, 0])
+    assert words[:2].view(np.uint64)[0] > address
+
+
+def test_an_array_is_not_kept_alive_and_a_fault_is_undone() -> None:
+    prepared, words, where = ptxspec.load(TELLS).prepared("k", block=4), np.zeros(4, np.uint32), np.zeros(1, np.uint64)
+    for _ in range(3):
+        prepared.launch([words, where, 1])
+    assert repeats(prepared) and sys.getrefcount(words) == sys.getrefcount(where) == 2
+    gone = ref(words)
+    del words
+    assert gone() is None
+    other = np.zeros(4, np.uint32)
+    for _ in range(2):
+        prepared.launch([other, where, 2])
+    assert other.tolist() == [4] * 4
+    adds, words = ptxspec.load(ADDS).prepared("k", 2, 32), np.zeros(1024, np.uint32)
+    for number in range(1, 5):
+        adds.launch([words, 1, 256])
+        assert words[:128].tolist() == [number] * 128
+        with pytest.raises(ptxspec.LaunchError, match=r"bytes beyond .*argument 0 \(out\)|of argument 0 \(out\)"):
+            adds.launch([words, 1, 4096])
+        assert words[:128].tolist() == [number] * 128
+
+
+def test_truth_values_and_other_elements_are_looked_at_each_time() -> None:
+    """A truth value is 0 or 1 after each launch; of elements of another size each launch warns."""
+    prepared, truths, where = ptxspec.load(TELLS).prepared("k", block=4), np.zeros(16, np.bool_), np.zeros(1, np.uint64)
+    for _ in range(3):
+        prepared.launch([truths, where, 6])
+        assert set(truths.view(np.uint8).tolist()) == {0, 1}
+    assert not repeats(prepared)
+    floats = kernel("ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd1], %f1;", ".param .u64 out")
+    prepared, doubles = ptxspec.load(floats).prepared("k", block=4), np.zeros(16)
+    for _ in range(3):
+        with pytest.warns(UserWarning, match="float64"):
+            prepared.launch([doubles])
+    assert not repeats(prepared)
 
 
 #: counts to a number in global memory, thread by thread

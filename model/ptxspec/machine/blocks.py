@@ -313,5 +313,5 @@ def _overlap(block: GlobalBlock, following: GlobalBlock) -> ValueError:
 
 
 def _pages(block: GlobalBlock) -> int:
-    """How many pages a block has bytes of."""
-    return (block.end - 1 >> PAGE) - (block.base >> PAGE) + 1
+    """How many pages a block has bytes of at most, wherever it begins."""
+    return (max(block.size, 1) + (1 << PAGE) - 2 >> PAGE) + 1

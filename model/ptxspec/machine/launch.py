@@ -302,14 +302,17 @@ class Launches:
         """What memory begins with where a seed decides."""
         return None if seed is None else Fresh(operator.index(seed))
 
-    def warn_of_elements(self, kernel: Kernel, arrays: Sequence[PassedArray]) -> None:
-        """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
+    def warn_of_elements(self, kernel: Kernel, arrays: Sequence[PassedArray]) -> bool:
+        """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone; whether there was
+        such a one."""
+        has_warned = False
         if kernel.name not in self._floats:
             self._floats[kernel.name] = floating_accesses(kernel)
         for what, array, *_ in [passed for passed in arrays if passed.array.dtype.kind == "f"]:
             place = next(p for i, p in enumerate(kernel.parameters) if what == f"argument {i} ({p.name})")
             sizes = self._floats[kernel.name].get(place.name, {})
             if sizes and 8 * array.itemsize not in sizes:
+                has_warned = True
                 op = next(iter(sizes.values()))
                 path, line = self.checked.source.place(op.position)
                 warnings.warn(
@@ -319,6 +322,7 @@ class Launches:
                     f"if its bytes are meant",
                     stacklevel=7,
                 )
+        return has_warned
 
     def blocks(
         self, reached: ReachedMemory, arrays: Sequence[PassedArray], shadows: bool, mark: int | None = None

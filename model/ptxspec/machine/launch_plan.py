@@ -31,7 +31,7 @@ from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import NO_MEMORY, ReachedMemory
 from ptxspec.machine.program import KernelProgram
-from ptxspec.machine.repetition import RepeatedLaunch
+from ptxspec.machine.repetition import RepeatedLaunch, repeated_arrays
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
 from ptxspec.machine.workers import OUTGROWN, SharingChoice, together
@@ -135,8 +135,9 @@ class LaunchPlan:
         self._keeps_host = not (settings.observers or settings.observed.counts or settings.observed.checks)
         self._keeps_host = self._keeps_host and not settings.schedule.chooses
         self._host: Host | None = None
-        #: what the last execution has left for one that is like it
+        #: what the last execution has left for one that is like it, and the identities of the arrays that it had
         self._repeated: RepeatedLaunch | None = None
+        self._passed: list[int] = []
 
     def __str__(self) -> str:
         return f"{self._kernel.name}, grid {self._extents.grid}, block {self._extents.block}"
@@ -180,8 +181,7 @@ class LaunchPlan:
         space = launches.space
         space.begin()
         parameters, arrays = self._parameters.arguments(args, space)
-        if arrays:
-            launches.warn_of_elements(kernel, arrays)
+        has_warned = bool(arrays) and launches.warn_of_elements(kernel, arrays)
         launches.number += 1
         number = launches.number
         blocks = launches.blocks(reached, arrays, settings.observed.unwritten)
@@ -213,8 +213,8 @@ class LaunchPlan:
             kept.end()
         if memory.own_bytes * len(self._memories) > _KEPT:
             self._forget()
-        if not arrays and unit is self._no_images:
-            self._repeated = self._repetition(reached, blocks, steps)
+        if unit is self._no_images and not has_warned:
+            self._repeated = self._repetition(reached, args, arrays, blocks, steps)
         counts = None if counting is None else counting.counts(launches.checked)
         results = () if collector is None else (collector.findings(), collector.omitted)
         return Outcome(steps, schedule.reported, counts, *results)
@@ -235,8 +235,10 @@ class LaunchPlan:
             launches.space.forget([passed.block for passed in arrays])
             self._forget()
 
-    def _repetition(self, reached: ReachedMemory, blocks: Blocks, steps: int) -> RepeatedLaunch | None:
-        """What an execution has left that reached this memory, had these blocks, and neither images nor arrays of the host."""
+    def _repetition(
+        self, reached: ReachedMemory, args: Sequence[Any], arrays: Sequence[PassedArray], blocks: Blocks, steps: int
+    ) -> RepeatedLaunch | None:
+        """What an execution has left that reached this memory, had these arguments, arrays and blocks, and no images."""
         host, launches = self._host, self._launches
         runs = [running for worker in range(self._workers) if (running := self._runs.get(worker)) is not None]
         if host is None or len(runs) < self._workers or len(self._memories) < self._workers:
@@ -245,13 +247,19 @@ class LaunchPlan:
             return None
         if launches.space.bits < 64 or self.limits.tells or not launches.log.is_kept:
             return None
-        if not all(running.repeats for running in runs):
+        if not all(running.repeats for running in runs) or (arrays and reached.memories):
+            return None
+        before, self._passed = self._passed, [id(passed.array) for passed in arrays]
+        if before != self._passed:  # others each time, perhaps
+            return None
+        repeated = repeated_arrays(self._parameters, args, arrays, blocks)
+        if repeated is None:
             return None
         hosts = [host, *(host._replace(memory=memory) for memory in self._memories[1:])]
         is_alone = self._spread and self._workers == 1
         return RepeatedLaunch(
-            launches, self._parameters, list(zip(hosts, runs, strict=True)), reached, blocks, Outcome, self._forget,
-            OUTGROWN * steps if is_alone else None,
+            launches, self._parameters, list(zip(hosts, runs, strict=True)), reached, repeated, blocks, Outcome,
+            self._forget, OUTGROWN * steps if is_alone else None,
         )  # fmt: skip
 
     def _forget(self) -> None:

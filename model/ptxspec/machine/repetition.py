@@ -1,5 +1,6 @@
-"""Launches of one plan that follow one another with the same memory: only numbers and pointers among their arguments differ. What
-the last one has left is as the next one needs it, but for the bytes of parameters."""
+"""Launches of one plan that follow one another with the same memory and the same arrays: only numbers and pointers among their
+arguments differ. What the last one has left is as the next one needs it, but for the bytes of parameters and the addresses of
+arrays."""
 
 from __future__ import annotations
 
@@ -8,10 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ptxspec.machine.blocks import Blocks, BlockTable
+import numpy as np
+
+from ptxspec.machine.arrays import address_of
+from ptxspec.machine.blocks import BlockKind, Blocks, BlockTable
 from ptxspec.machine.driver.codes import DONE
 from ptxspec.machine.host import Host
-from ptxspec.machine.marshalling import Parameters
+from ptxspec.machine.host_arrays import host_bytes
+from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.owned import NO_MEMORY, Memory, ReachedMemory, is_unchanged, memories_of
 from ptxspec.machine.pointers import Pointer
 from ptxspec.machine.workers import together
@@ -25,9 +30,76 @@ if TYPE_CHECKING:
 _NO_ARGUMENT = object()
 
 
+class RepeatedArray:
+    """An array of the host's that a launch worked on in place. The next launch with it works on the same bytes, and finds them at
+    another address, as the arrays of all launches do. There is no reference to the array here, not even a weak one, which would
+    keep NumPy from resizing it."""
+
+    def __init__(self, passed: PassedArray, row: int, numbers: Sequence[int], where: Sequence[slice]):
+        """`row` is that of its block among all; `numbers` are those of the arguments that are this array, and `where` the bytes
+        of their parameters."""
+        array, block = passed.array, passed.block
+        self.what, self.row, self.number, self._where = passed.what, row, numbers[0], where
+        self._identity, self._address, self.size = id(array), address_of(array), block.size
+        self._is_writable, self._type = block.writable, array.dtype
+        self.block = block._replace(data=np.broadcast_to(_NO_BYTE, block.size))
+
+    def is_same(self, value: np.ndarray) -> bool:
+        """Whether an argument is that array, or another in its place, with the same bytes of the host's memory."""
+        if id(value) != self._identity or value.nbytes != self.size or value.dtype is not self._type:
+            return False
+        flags = value.flags
+        if flags.writeable != self._is_writable or not flags.c_contiguous:
+            return False
+        return address_of(value) == self._address
+
+    def take(self, base: int, parameters: memoryview, rows: np.ndarray) -> None:
+        """Let the next launch find it at an address."""
+        data = base.to_bytes(_ADDRESS, "little")
+        for where in self._where:
+            parameters[where] = data
+        rows[self.row, 0] = base
+        self.block = self.block._replace(base=base)
+
+    def passed(self, args: Sequence[Any]) -> PassedArray:
+        """What the launch that runs with these arguments has of it."""
+        array = args[self.number]
+        return PassedArray(self.what, array, self.block._replace(data=host_bytes(array)), False)
+
+
+#: what stands for each byte of an array that is not kept alive
+_NO_BYTE = np.zeros(1, np.uint8)
+
+
+def repeated_arrays(
+    parameters: Parameters, args: Sequence[Any], arrays: Sequence[PassedArray], blocks: Blocks
+) -> dict[int, RepeatedArray] | None:
+    """For each argument that is an array what the next launch needs to have it again; None if one was copied, is no array of
+    NumPy's itself, or has truth values, which are looked at after each launch."""
+    rows = {block.base: number for number, block in enumerate(blocks.blocks, 1) if block.kind is BlockKind.ARRAY}
+    numbers: dict[int, list[int]] = {}
+    for number, value in enumerate(args):
+        if isinstance(value, np.ndarray) and value.ndim:
+            numbers.setdefault(id(value), []).append(number)
+    repeated: dict[int, RepeatedArray] = {}
+    for passed in arrays:
+        held = numbers.get(id(passed.array))
+        if held is None or passed.is_copy or passed.array.__class__ is not np.ndarray or passed.array.dtype.kind == "b":
+            return None
+        where = [parameters.places[number].where for number in held]
+        if any(part.stop - part.start != _ADDRESS for part in where):
+            return None
+        repeated |= dict.fromkeys(held, RepeatedArray(passed, rows[passed.block.base], held, where))
+    return repeated
+
+
+#: the bytes of an address
+_ADDRESS = 8
+
+
 class RepeatedLaunch:
-    """What a launch under the native engine has left for the next one: no images, no array of the host, no heap, at most one
-    memory of the caller's, nothing observed. It keeps nothing alive that is the caller's."""
+    """What a launch under the native engine has left for the next one: no images, no heap, nothing observed, and at most one
+    memory of the caller's or arrays of the host. It keeps nothing alive that is the caller's."""
 
     def __init__(
         self,
@@ -35,13 +107,15 @@ class RepeatedLaunch:
         parameters: Parameters,
         shares: Sequence[tuple[Host, NativeRun]],
         reached: ReachedMemory,
+        arrays: dict[int, RepeatedArray],
         blocks: Blocks,
         outcome: Callable[[int], Outcome],
         forget: Callable[[], None],
         most_steps: int | None,
     ):
-        """`shares` are each worker's side. `outcome` makes the result of a launch of its steps; `forget` is called if a launch
-        fails, or takes more steps than `most_steps`, if that is given."""
+        """`shares` are each worker's side, and `arrays` the arguments that are arrays, by their numbers. `outcome` makes the
+        result of a launch of its steps; `forget` is called if a launch fails, or takes more steps than `most_steps`, if that is
+        given."""
         self._launches, self._fills = launches, launches.fills
         host, _ = shares[0]
         self._shares, self._forget, self._most_steps = shares, forget, most_steps
@@ -54,6 +128,7 @@ class RepeatedLaunch:
         #: the arguments whose bytes the parameters have; of a pointer its address
         self._passed: list[Any] = [_NO_ARGUMENT] * len(parameters.places)
         self._places = [(p.simply, p.where) for p in parameters.places]
+        self._array_of, self._arrays = arrays, list(dict.fromkeys(arrays.values()))
         self._bytes = host.memory.parameters
         self._make_outcome, self._outcome = outcome, outcome(0)
 
@@ -68,7 +143,7 @@ class RepeatedLaunch:
         if not self._pass(args, memory, bool(memories)):
             return None
         if memory is None:
-            return self._run(NO_MEMORY)
+            return self._run(args, NO_MEMORY)
         lock = memory.lock
         lock.acquire()  # as in locking.py
         if lock.is_taken:
@@ -76,18 +151,23 @@ class RepeatedLaunch:
             raise lock.refused()
         lock.is_taken = True
         try:
-            return self._run(memory) if is_unchanged(memory, self._table()) else None
+            return self._run(args, memory) if is_unchanged(memory, self._table()) else None
         finally:
             lock.is_taken = False
             lock.release()
 
     def _pass(self, args: Sequence[Any], memory: Memory | None, is_reached: bool) -> bool:
-        """Let the parameters hold the arguments, if these are numbers, or pointers into the memory that the last launch reached;
-        whether they are, and the memory is reached as it was: by a pointer, if it is not reached in any case."""
+        """Let the parameters hold the arguments, if these are numbers, pointers into the memory that the last launch reached, or
+        its arrays; whether they are, and the memory is reached as it was: by a pointer, if it is not reached in any case."""
         passed = self._passed
         if not isinstance(args, (list, tuple)) or len(args) != len(passed):
             return False
+        array_of = self._array_of
         for number, value in enumerate(args):
+            if number in array_of:
+                if value.__class__ is not np.ndarray or not array_of[number].is_same(value):
+                    return False
+                continue
             held = value
             if value.__class__ is Pointer:
                 held = value.address
@@ -103,8 +183,8 @@ class RepeatedLaunch:
                 passed[number] = held
         return is_reached == self._reaches
 
-    def _run(self, reached: Memory | ReachedMemory) -> Outcome | None:
-        """Run the grid, which may reach this memory."""
+    def _run(self, args: Sequence[Any], reached: Memory | ReachedMemory) -> Outcome | None:
+        """Run the grid, which may reach this memory, and the arrays among these arguments."""
         launches, log = self._launches, self._log
         if log.known_rows[1] is not self._rows or launches.fills != self._fills:
             return None
@@ -115,44 +195,49 @@ class RepeatedLaunch:
         launches.number += 1
         self._limits.repeat()
         self._next_cta[0] = 0
+        for repeated in self._arrays:
+            repeated.take(launches.space.place(repeated.what, repeated.size), self._bytes, self._rows)
         try:
             if len(self._shares) == 1:
-                steps = self._work(0, reached, mark)
+                steps = self._work(0, args, reached, mark)
             else:
-                works = [partial(self._work, worker, reached, mark) for worker in range(len(self._shares))]
+                works = [partial(self._work, worker, args, reached, mark) for worker in range(len(self._shares))]
                 steps = together(works, self._limits.stop)
         except BaseException:
-            self._blocks(reached, mark).undo()
+            self._blocks(args, reached, mark).undo()
             self._forget()
             raise
+        finally:
+            if self._arrays:
+                launches.space.forget([repeated.block for repeated in self._arrays])
         if steps != self._outcome.steps:
             self._outcome = self._make_outcome(steps)
             if self._most_steps is not None and steps > self._most_steps:
                 self._forget()
         return self._outcome
 
-    def _work(self, worker: int, reached: Memory | ReachedMemory, mark: int) -> int:
+    def _work(self, worker: int, args: Sequence[Any], reached: Memory | ReachedMemory, mark: int) -> int:
         """Run a worker's CTAs; how many steps that took."""
         _, running = self._shares[worker]
         code = running.run()
         if code != DONE:
-            self._go_on(worker, code, reached, mark)
+            self._go_on(worker, code, self._blocks(args, reached, mark))
         steps: int = running.numbers[running.steps_at]
         return steps
 
-    def _go_on(self, worker: int, code: int, reached: Memory | ReachedMemory, mark: int) -> None:
+    def _go_on(self, worker: int, code: int, blocks: Blocks) -> None:
         """Do what a worker's driver came back for, until its CTAs have ended."""
         host, running = self._shares[worker]
-        host.memory.blocks = self._blocks(reached, mark)
+        host.memory.blocks = blocks
         try:
             while not host.answers(running, worker, code):
                 code = running.run()
         finally:
             host.memory.end()
 
-    def _blocks(self, reached: Memory | ReachedMemory, mark: int) -> Blocks:
+    def _blocks(self, args: Sequence[Any], reached: Memory | ReachedMemory, mark: int) -> Blocks:
         memory = ReachedMemory.of([reached]) if isinstance(reached, Memory) else reached
-        return self._launches.blocks(memory, (), False, mark)
+        return self._launches.blocks(memory, [repeated.passed(args) for repeated in self._arrays], False, mark)
 
 
 def _nothing() -> None:
