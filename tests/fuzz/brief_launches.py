@@ -1,5 +1,6 @@
-"""Small random modules, launched once with a thread as the unit of execution and once with a warp, each under the exact engine and
-under the native one. A case takes a fifth of the time of one of `launches`, so that there can be many more modules."""
+"""Small random modules, launched once with a thread as the unit of execution and once with a warp, or some times with the same
+arrays, each under the exact engine and under the native one. A case takes a quarter of the time of one of `launches`, so that there
+can be many more modules."""
 
 from __future__ import annotations
 
@@ -28,5 +29,6 @@ def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     planned = []
     for schedule in SCHEDULES:
         launch = launches.drawn(source, module)
-        planned.append(launch._replace(schedule=schedule, limit=min(launch.limit, STEPS)))
+        times = source.choice((1, 1, 1, 4))
+        planned.append(launch._replace(schedule=schedule, limit=min(launch.limit, STEPS), times=times))
     return launches.compared(seed, module, texts, planned)

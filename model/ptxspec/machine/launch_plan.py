@@ -258,7 +258,7 @@ class LaunchPlan:
         hosts = [host, *(host._replace(memory=memory) for memory in self._memories[1:])]
         is_alone = self._spread and self._workers == 1
         return RepeatedLaunch(
-            launches, self._parameters, list(zip(hosts, runs, strict=True)), reached, repeated, blocks, Outcome,
+            launches, self._parameters, args, list(zip(hosts, runs, strict=True)), reached, repeated, blocks, Outcome,
             self._forget, OUTGROWN * steps if is_alone else None,
         )  # fmt: skip
 

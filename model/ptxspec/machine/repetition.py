@@ -99,12 +99,13 @@ _ADDRESS = 8
 
 class RepeatedLaunch:
     """What a launch under the native engine has left for the next one: no images, no heap, nothing observed, and at most one
-    memory of the caller's or arrays of the host. It keeps nothing alive that is the caller's."""
+    memory of the caller's or arrays of the host. It keeps none of these alive."""
 
     def __init__(
         self,
         launches: Launches,
         parameters: Parameters,
+        args: Sequence[Any],
         shares: Sequence[tuple[Host, NativeRun]],
         reached: ReachedMemory,
         arrays: dict[int, RepeatedArray],
@@ -126,7 +127,7 @@ class RepeatedLaunch:
         self._reaches = bool(reached.memories)
         self._rows = blocks.rows
         #: the arguments whose bytes the parameters have; of a pointer its address
-        self._passed: list[Any] = [_NO_ARGUMENT] * len(parameters.places)
+        self._passed: list[Any] = [value if value.__class__ is bytes else _NO_ARGUMENT for value in args]
         self._places = [(p.simply, p.where) for p in parameters.places]
         self._array_of, self._arrays = arrays, list(dict.fromkeys(arrays.values()))
         self._bytes = host.memory.parameters
