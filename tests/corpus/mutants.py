@@ -1,15 +1,16 @@
 """Modules, and modules with one thing changed: what the checker and ptxas say of them.
 
-python tests/corpus/mutants.py COUNT SEED [FAMILY] makes so many mutants of each family (seeds.py: what nvcc prints, and what people
-write), and prints for each how often both agree and what they differ in, most frequent first, and one figure for all together.
+python tests/corpus/mutants.py COUNT SEED [FAMILY …] [--new COUNT] [--ptxas PATH] makes so many mutants of each family (seeds.py: what
+nvcc prints, and what people write), and so many new modules of it, and prints for each how often both agree and what they differ in,
+most frequent first, and one figure for all together.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from changes import HAND, KINDS, mutated
-from seeds import FAMILIES, modules, seeds
+from seeds import DRAWN, FAMILIES, drawn, modules, seeds
 
 from ptxspec.evidence.assembler import ptxas
 from ptxspec.language.check import check
@@ -122,11 +123,12 @@ def refusal(text: str, by: str | None = None, arch: str = "sm_90") -> str | None
     return f"{found[2]} | {lines[min(int(found[1]), len(lines)) - 1].strip()}"
 
 
-def verdicts(found: Iterable[Mutant], workers: int = 2) -> Iterator[Verdict]:
-    """Both verdicts on each; ptxas runs as often as there are workers, at the same time."""
+def verdicts(found: Iterable[Mutant], workers: int = 2, by: str | None = None) -> Iterator[Verdict]:
+    """Both verdicts on each; ptxas, or the one at a path, runs as often as there are workers, at the same time."""
     found = list(found)
     with ThreadPoolExecutor(workers) as pool:
-        for mutant, theirs in zip(found, pool.map(lambda m: refusal(m.text, arch=_arch(m.text)), found), strict=True):
+        refusals = pool.map(lambda m: refusal(m.text, by, _arch(m.text)), found)
+        for mutant, theirs in zip(found, refusals, strict=True):
             begun = time.thread_time()
             ours = complaint(mutant.text)
             taken = time.thread_time() - begun
@@ -207,16 +209,30 @@ class Account:
 
 
 def main() -> None:
-    count, seed = int(sys.argv[1]), int(sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int, help="mutants of each family")
+    parser.add_argument("seed", type=int)
+    parser.add_argument("family", nargs="*", default=[*FAMILIES])
+    parser.add_argument("--new", type=int, default=0, help="new modules of each family that can be drawn")
+    parser.add_argument("--ptxas", help="another ptxas than the one of this version's evidence")
+    options = parser.parse_args()
+    if unknown := set(options.family) - FAMILIES.keys():
+        parser.error(f"no family is called {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
     all_of_them: list[Account] = []
-    for family in sys.argv[3:] or FAMILIES:
-        unchanged, changed = Account(), Account()
-        unchanged.add(verdicts(Mutant(name, text) for name, text in modules(family).items()))
-        changed.add(verdicts(mutants(count, seed, family)))
-        all_of_them += [unchanged, changed]
-        print(f"{family}, {sum(unchanged.seen.values())} modules: {unchanged}")
-        print(f"{family}, {count} mutants: {changed}")
-        print(*changed.table(), sep="\n")
+
+    def told(what: str, found: Iterable[Mutant]) -> None:
+        account = Account()
+        account.add(verdicts(found, by=options.ptxas))
+        all_of_them.append(account)
+        print(f"{what}: {account}", *account.table(), sep="\n", flush=True)
+
+    for family in options.family:
+        whole = modules(family)
+        told(f"{family}, {len(whole)} modules", (Mutant(name, text) for name, text in whole.items()))
+        if options.new and family in DRAWN:
+            new = drawn(family, options.new, options.seed)
+            told(f"{family}, {len(new)} new modules", (Mutant(name, text) for name, text in new.items()))
+        told(f"{family}, {options.count} mutants", mutants(options.count, options.seed, family))
     same, total = sum(a.same for a in all_of_them), sum(a.seen.total() for a in all_of_them)
     print(f"in all {total} modules and mutants: agreement {100 * same / total:.2f} %")
 

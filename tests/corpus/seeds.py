@@ -157,21 +157,22 @@ def _module(kernels: list[FormKernel], era: str) -> str:
     return "\n".join(module)
 
 
-def forms() -> dict[str, str]:
-    """Some forms of every definition, in versions that have them. The same ones every time."""
-    return _of_forms((form for form in ptxspec.forms() if not form.is_dropped), ERAS)
+def forms(seed: int = 1) -> dict[str, str]:
+    """Some forms of every definition, in versions that have them. The same ones for a seed every time."""
+    return _of_forms((form for form in ptxspec.forms() if not form.is_dropped), ERAS, seed)
 
 
-def hopper() -> dict[str, str]:
-    """Some forms of every definition of Hopper's asynchronous instructions: objects, copies, and products of warpgroups."""
+def hopper(seed: int = 1) -> dict[str, str]:
+    """Some forms of every definition of Hopper's asynchronous instructions: objects, copies, and products of warpgroups. The same
+    ones for a seed every time."""
     words = ("wgmma", "mbarrier", "tensormap", "async", "setmaxnreg", "elect", "griddepcontrol", "cluster", "mapa")
     some = (form for form in ptxspec.forms() if any(word in form.mnemonic for word in words))
-    return _of_forms((form for form in some if not form.only or "sm_90a" in form.only), ("9.0 sm_90a",))
+    return _of_forms((form for form in some if not form.only or "sm_90a" in form.only), ("9.0 sm_90a",), seed)
 
 
-def _of_forms(wanted: Iterable[Form], versions: Sequence[str]) -> dict[str, str]:
+def _of_forms(wanted: Iterable[Form], versions: Sequence[str], seed: int) -> dict[str, str]:
     """Some of these forms of every definition, in such of the versions as have them."""
-    rng = random.Random(1)
+    rng = random.Random(seed)
     by_definition: dict[int, list[Form]] = {}
     for form in wanted:
         by_definition.setdefault(id(form.definition), []).append(form)
@@ -202,6 +203,24 @@ FAMILIES: dict[str, tuple[Callable[[], dict[str, str]], ...]] = {
     "hand": (written, examples, declarations, forms),
     "hopper": (hopper,),
 }
+
+
+#: of which family new modules can be made, from seeds
+DRAWN: dict[str, Callable[[int], dict[str, str]]] = {"hand": forms, "hopper": hopper}
+
+
+def drawn(family: str, count: int, seed: int) -> dict[str, str]:
+    """So many new modules of a family by name, from as many seeds as that takes, this one first. Those that are drawn for the family
+    itself are not among them."""
+    before = set(modules(family).values())
+    found: dict[str, str] = {}
+    while len(found) < count:
+        for name, text in DRAWN[family](seed).items():
+            if text not in before:
+                found[f"{name}, seed {seed}"] = text
+                before.add(text)
+        seed += 1
+    return dict([*found.items()][:count])
 
 
 @cache
