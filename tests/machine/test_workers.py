@@ -213,9 +213,9 @@ def test_ctas_of_two_workers_wait_for_one_another(used: list[int]) -> None:
     assert spread(source, 2, grid=8)[0] == 8 and used == [2]
 
 
-def chosen(*seconds: tuple[float, float]) -> list[bool]:
+def chosen(*seconds: tuple[float, float], expected: float | None = None) -> list[bool]:
     """Whether each launch is run alone, of those that take so many seconds, shared and alone."""
-    choice, made = workers.SharingChoice(True), []
+    choice, made = workers.SharingChoice(True, expected), []
     for pair in seconds:
         made.append(choice.is_alone)
         choice.note(pair[choice.is_alone])
@@ -233,6 +233,34 @@ def test_short_launches_are_run_as_took_less_time() -> None:
 def test_a_launch_that_outgrows_what_was_measured_is_tried_again() -> None:
     short, long = (1e-4, 5e-5), (4e-3, 8e-3)
     assert chosen(*[short] * 6, *[long] * 3) == [False, True, False, True, True, True, True, False, False]
+
+
+def test_what_is_expected_to_be_short_begins_alone() -> None:
+    """So that no memory is prepared for other workers where a shape is launched a few times."""
+    rare = [True] * workers.UNSHARED
+    assert chosen(*[(1e-4, 3e-4)] * 12, expected=3e-4) == [*rare, False, True, False, True, False, False]
+    assert chosen(*[(1e-5, 3e-5)] * 20, expected=3e-5) == [True] * 20  # too short for another worker to wake
+    outgrown = [(1e-5, 3e-5)] * 2 + [(2e-4, 4e-4)] * 5
+    assert chosen(*outgrown, expected=3e-5) == [True, True, True, False, True, False, False]
+    assert chosen(*[(3e-3, 6e-3)] * 3, expected=6e-3) == [False] * 3
+
+
+def test_grids_of_a_kernel_know_how_long_its_ctas_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a plan whose launches are not shared runs the code of one worker, whose updates need no other's."""
+    source = kernel("atom.global.add.u32 %r4, [%rd0], 1;")
+    module, memory = ptxspec.load(source), ptxspec.Memory()
+    out = memory.put(np.zeros(2, np.uint32))
+    monkeypatch.setattr(workers, "BRIEF", math.inf)
+    for grid in (16, 32, 64):
+        prepared = module.prepared("k", grid, 64, workers=2)
+        plan = prepared._plan
+        assert plan._sharing.is_settled == plan._sharing.is_alone == (grid > 16) and plan._spread
+        for _ in range(3):
+            prepared.launch([out])
+        assert (plan.alone._spread, plan.alone._workers) == (not plan._sharing.is_settled, 1)
+    assert memory.view(out, np.uint32)[0] == 3 * (16 + 32 + 64) * 64
+    stores = ptxspec.load(kernel("st.global.u32 [%rd0], %r4;")).prepared("k", 16, 64, workers=2)
+    assert not stores._plan._spread and stores._plan._workers == 2
 
 
 def test_what_is_run_alone_is_repeated_until_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:

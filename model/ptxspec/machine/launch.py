@@ -130,6 +130,8 @@ class Launches:
         self._bound: dict[str, Any] = {}
         self.cells: CellPool | None = None
         self._plans: OrderedDict[tuple[Any, ...], LaunchPlan] = OrderedDict()
+        #: by a kernel's name and the threads of a CTA: the least seconds that a worker has taken for a CTA
+        self.paces: dict[tuple[str, int], float] = {}
         self._last_plan: LaunchPlan | None = None
         #: whether a launch may have written to the heap that did not look at what is initialized
         self._heap_written = False

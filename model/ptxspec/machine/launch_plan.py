@@ -30,7 +30,7 @@ from ptxspec.machine.limits import LaunchLimits
 from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.owned import NO_MEMORY, ReachedMemory
-from ptxspec.machine.program import KernelProgram
+from ptxspec.machine.program import KernelProgram, updates_in_common
 from ptxspec.machine.repetition import RepeatedLaunch, repeated_arrays
 from ptxspec.machine.system import System
 from ptxspec.machine.turn_schedule import TurnSchedule
@@ -121,9 +121,13 @@ class LaunchPlan:
         workers = settings.workers if self.program.spreads else 1
         self._slots, self._workers = limits.shares(self.program, self._extents, workers)
         #: whether the code is that of several workers; whether they share a launch; and the seconds that the last one took
-        self._spread = self._workers > 1 if spread is None else spread
-        self._sharing = SharingChoice(self._workers > 1)
+        self._spread = self._workers > 1 and updates_in_common(self.program) if spread is None else spread
+        self._pace = kernel.name, extents.threads
+        pace = launches.paces.get(self._pace)
+        self._sharing = SharingChoice(self._workers > 1, None if pace is None else pace * self._ctas)
         self._seconds = math.inf
+        self._is_alone = spread is not None
+        self._alone: LaunchPlan | None = None
         places = (*launches.checked.places.values(), *kernel.parameters)
         self._names_images = any(place.opaque for place in places)
         self._no_images = ImageUnit({}, {}, settings.profile, settings.engine == "native")
@@ -157,11 +161,14 @@ class LaunchPlan:
             return None
         return self.alone._repeated if self._sharing.is_alone else self._repeated
 
-    @cached_property
+    @property
     def alone(self) -> LaunchPlan:
-        """The same with one worker, which runs the code that several have."""
-        settings = self._settings._replace(workers=1)
-        return LaunchPlan(self._launches, self._kernel, self._extents, settings, self.limits, self._spread)
+        """The same with one worker. It runs the code that several have until it is settled that they share no launch."""
+        spread = self._spread and not self._sharing.is_settled
+        if self._alone is None or self._alone._spread != spread:
+            settings = self._settings._replace(workers=1)
+            self._alone = LaunchPlan(self._launches, self._kernel, self._extents, settings, self.limits, spread)
+        return self._alone
 
     def execute(self, args: Sequence[Any], reached: ReachedMemory) -> Outcome:
         """Run the grid, and let the arrays, the images and the module have what it wrote. The limits have begun. Raises what
@@ -256,10 +263,9 @@ class LaunchPlan:
         if repeated is None:
             return None
         hosts = [host, *(host._replace(memory=memory) for memory in self._memories[1:])]
-        is_alone = self._spread and self._workers == 1
         return RepeatedLaunch(
             launches, self._parameters, args, list(zip(hosts, runs, strict=True)), reached, repeated, blocks, Outcome,
-            self._forget, OUTGROWN * steps if is_alone else None,
+            self._forget, OUTGROWN * steps if self._is_alone else None,
         )  # fmt: skip
 
     def _forget(self) -> None:
@@ -374,6 +380,8 @@ class LaunchPlan:
         began = time.perf_counter()
         steps = together(works, limits.stop)
         self._seconds = time.perf_counter() - began
+        pace, paces = self._seconds * workers / self._ctas, self._launches.paces
+        paces[self._pace] = min(pace, paces.get(self._pace, math.inf))
         self._sharing.note(self._seconds)
         if stale is not None:
             stale.settle()

@@ -262,6 +262,13 @@ def may_spread(program: KernelProgram) -> bool:
     return not any(reads_clock(op) for op in code)
 
 
+def updates_in_common(program: KernelProgram) -> bool:
+    """Whether a kernel updates memory that CTAs of several threads of the host may update."""
+    in_parts = contracts.state_spaces.in_parts()
+    effects = (op.plan.meaning.effect for op in program.kernel.code)
+    return any(isinstance(effect, Update) and effect.space not in in_parts for effect in effects)
+
+
 def resident(program: KernelProgram) -> int:
     """How many of a kernel's threads are resident at once."""
     return contracts.limits.resident_threads(program.accesses_images, program.clustered)

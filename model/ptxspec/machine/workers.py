@@ -12,8 +12,13 @@ from threading import Lock
 INTERRUPTED_AFTER = 0.25
 #: a launch that takes workers longer, in seconds, is always shared
 LONG = 2e-3
+#: a launch that takes a worker less, in seconds, is never shared: to wake another one takes half of it
+BRIEF = 8e-5
 #: so many launches are shared and run alone in turns, before it is decided which is better
 TRIALS = 4
+#: of a plan whose launches are not expected to be long, so many are run alone before any is shared: the first one that is shared
+#: prepares the memory of the other workers
+UNSHARED = 6
 #: a launch that takes so many times as long as another one of its kind is another one
 OUTGROWN = 4
 
@@ -22,14 +27,18 @@ class SharingChoice:
     """Whether several workers share the launches of a plan, or one runs them alone: to wake another one takes longer than it
     saves where a launch is short. Both ways are tried in turns, and the one that has taken less time is kept."""
 
-    def __init__(self, may_share: bool):
+    def __init__(self, may_share: bool, expected: float | None = None):
+        """`expected` is how many seconds one worker takes for a launch, as others of the kernel say, if any was run."""
         #: whether the next launch is run alone, and whether it is decided
         self.is_alone, self.is_settled = False, not may_share
-        self._may_share = may_share
+        self._may_share, self._unshared = may_share, 0
         self._begin()
+        if may_share and expected is not None and expected < LONG:
+            self.is_alone, self.is_settled, self._unshared = True, expected < BRIEF, UNSHARED
+            self._least[True] = max(expected, BRIEF)
 
     def _begin(self) -> None:
-        self._tried = 0
+        self._tried = self._unshared = 0
         #: the least seconds of a launch that is shared, and of one that is not
         self._least = [math.inf, math.inf]
 
@@ -40,6 +49,10 @@ class SharingChoice:
         if seconds > OUTGROWN * self._least[self.is_alone]:
             self._begin()
         self._least[self.is_alone] = min(seconds, self._least[self.is_alone])
+        if self._unshared:
+            self._unshared -= not self.is_settled
+            self.is_alone = self._unshared > 0
+            return
         self._tried += 1
         shared, alone = self._least
         is_long = shared > LONG and not self.is_alone
