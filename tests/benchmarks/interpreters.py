@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,8 @@ INTERPRETED = {"numba": "NUMBA_ENABLE_CUDASIM", "triton": "TRITON_INTERPRET"}
 #: seconds of the clock after which an interpreter's case is not run again
 ENOUGH = 2.0
 
-Runs = Iterator[tuple[str, Callable[[], object]]]
+#: the names of cases, each with what makes it ready: what that returns launches it
+Runs = Iterator[tuple[str, Callable[[], Callable[[], object]]]]
 
 
 def seconds(launch: Callable[[], object], repeats: int) -> dict[str, float]:
@@ -55,23 +58,26 @@ def numba_here() -> Runs:
 
     from ptxspec.adapters.numba import compiled
 
-    for name in sorted(CASES):
+    def launch_of(name: str) -> Callable[[], object]:
         case = CASES[name](np.random.default_rng(1))
-        configured = compiled(case.function, case.signature)[case.shape]
-        yield name, lambda configured=configured, case=case: configured(*case.args)
+        return partial(compiled(case.function, case.signature)[case.shape], *case.args)
+
+    for name in sorted(CASES):
+        yield name, partial(launch_of, name)
 
 
 def triton_here() -> Runs:
     from triton_cases import CASES
     from triton_compile import kernel_of
 
+    def launch_of(name: str) -> Callable[[], object]:
+        launch = CASES[name].launch(np.random.default_rng(1))
+        how = {"profile": "hopper"} if CASES[name].target == 90 else {}
+        return partial(kernel_of(name)[launch.grid], *launch.args, **how)
+
     for name, case in sorted(CASES.items()):
-        if case.reported:
-            continue
-        launch = case.launch(np.random.default_rng(1))
-        how = {"profile": "hopper"} if case.target == 90 else {}
-        configured = kernel_of(name)[launch.grid]
-        yield name, lambda configured=configured, launch=launch, how=how: configured(*launch.args, **how)
+        if not case.reported:
+            yield name, partial(launch_of, name)
 
 
 # interpreters ----------------------------------------------------------------------------------------------------------------
@@ -81,30 +87,35 @@ def numba_interpreted() -> Runs:
     from numba import cuda
     from numba_kernels import CASES
 
-    for name in sorted(CASES):
+    def launch_of(name: str) -> Callable[[], object]:
         case = CASES[name](np.random.default_rng(1))
-        configured = cuda.jit(case.function)[case.shape]
-        yield name, lambda configured=configured, case=case: configured(*case.args)
+        return partial(cuda.jit(case.function)[case.shape], *case.args)
+
+    for name in sorted(CASES):
+        yield name, partial(launch_of, name)
 
 
 def triton_interpreted() -> Runs:
     import triton_kernels as kernels
-    from triton_cases import CASES
+    from triton_cases import CASES, Case
 
-    for name, case in sorted(CASES.items()):
-        if case.reported:
-            continue
+    def launch_of(case: Case) -> Callable[[], object]:
         launch = case.launch(np.random.default_rng(1))
-        kinds = [kind.strip() for kind in case.signature.split(",")]
         grid = launch.grid if isinstance(launch.grid, tuple) else (launch.grid,)
+        kinds = re.split(r",\s*(?![^\[]*\])", case.signature)  # not those of a descriptor's extents
         args = list(_tensors(kinds, launch.args))
         configured = getattr(kernels, case.function)[grid]
-        yield name, lambda configured=configured, args=args, case=case: configured(*args, **case.options)
+        return lambda: configured(*args, **case.options)
+
+    for name, case in sorted(CASES.items()):
+        if not case.reported:
+            yield name, partial(launch_of, case)
 
 
 def _tensors(kinds: list[str], args: list[Any]) -> Iterator[Any]:
     """A kernel's arguments as Triton's interpreter takes them: arrays as PyTorch's, and constants, which the signature has."""
     import torch
+    from triton.tools.tensor_descriptor import TensorDescriptor
 
     given = iter(args)
     types = {"bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2}
@@ -114,9 +125,11 @@ def _tensors(kinds: list[str], args: list[Any]) -> Iterator[Any]:
             continue
         arg = next(given)
         if isinstance(arg, np.ndarray):
-            width = types.get(kind.lstrip("*").split(":")[0])
+            element = re.split(r"[:\[]", kind.removeprefix("tensordesc<").lstrip("*"))[0]
             tensor = torch.from_numpy(arg.view(np.int16) if arg.dtype == np.uint16 else arg)
-            arg = tensor.view(width) if width else tensor
+            arg = tensor.view(types[element]) if element in types else tensor
+            if kind.startswith("tensordesc"):
+                arg = TensorDescriptor.from_tensor(arg, [int(n) for n in re.findall(r"\d+", kind.split("[")[1])])
         yield arg.item() if isinstance(arg, np.generic) else arg
 
 
@@ -132,9 +145,9 @@ def measured(library: str, is_interpreted: bool, repeats: int) -> dict[str, Any]
     """For each case its seconds, or why it does not run."""
     runs = RUNS[library, is_interpreted]()
     results: dict[str, Any] = {}
-    for name, launch in runs:
+    for name, made_ready in runs:
         try:
-            results[name] = seconds(launch, repeats)
+            results[name] = seconds(made_ready(), repeats)
         except Exception as error:  # whatever an interpreter has not got, in its words
             results[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     return results

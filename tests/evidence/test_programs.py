@@ -1,4 +1,4 @@
-"""Random programs: those that an H200 answered give the same here, bit by bit, and the few on which it differs are known."""
+"""Random programs: those that a GPU answered give the same here, bit by bit, and the few on which it differs are known."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ptxspec.evidence import choices
+from ptxspec.evidence.location import FOLDER
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
 from ptxspec.machine.module import Module
@@ -19,22 +20,34 @@ from ptxspec_workshop.generate import cases
 from ptxspec_workshop.generate.fuzzing import layout, random_statements, reduction
 from ptxspec_workshop.record import program_answers
 
-ANSWERS = program_answers.read()
+#: by GPU what it answered, and where that is kept
+FOLDERS = {"H200": program_answers.KEPT, "H100": FOLDER / "h100" / "programs"}
+ANSWERS = {gpu: program_answers.read(folder) for gpu, folder in FOLDERS.items()}
 #: the smallest programs on which the machine, or one of its levels, gives something else than we do
-DIFFERING: dict[str, dict[str, Any]] = json.loads((program_answers.KEPT / "differing.json").read_text())
+DIFFERING: dict[str, dict[str, Any]] = {
+    name: case
+    for folder in FOLDERS.values()
+    for name, case in json.loads((folder / "differing.json").read_text()).items()
+}
 
 
-def agreeing() -> list[int]:
+def answers_of(gpu: str) -> program_answers.ProgramAnswers:
+    answers = ANSWERS[gpu]
+    assert answers is not None
+    return answers
+
+
+def agreeing(gpu: str = "H200") -> list[int]:
     """The seeds whose programs gave the same at both levels and here."""
-    assert ANSWERS is not None
-    return [seed for seed in ANSWERS.digests if str(seed) not in ANSWERS.facts["differing"]]
+    answers = answers_of(gpu)
+    return [seed for seed in answers.digests if str(seed) not in answers.facts["differing"]]
 
 
-def compared(seeds: list[int], engine: str) -> None:
-    assert ANSWERS is not None
-    made = program_answers.recorded_programs(seeds)
+def compared(seeds: list[int], engine: str, gpu: str = "H200") -> None:
+    answers = answers_of(gpu)
+    made = program_answers.recorded_programs(seeds, FOLDERS[gpu])
     for program, answer in zip(made, program_runs.answers_here(made, engine), strict=True):
-        text, recorded = ANSWERS.digests[program.seed]
+        text, recorded = answers.digests[program.seed]
         assert program_answers.digest_of_text(program) == text, f"{program.seed} is not the program that was recorded"
         assert program_answers.digest_of(answer) == recorded, (
             f"{program.seed} gives something else than the machine did"
@@ -42,37 +55,47 @@ def compared(seeds: list[int], engine: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("engine", "start"), [("exact", 0), ("exact", 500), ("exact", 1000), ("native", 300)])
-def test_a_few_programs_give_what_the_machine_gave(engine: str, start: int) -> None:
-    compared(agreeing()[start : start + 4], engine)
+@pytest.mark.parametrize(
+    ("gpu", "engine", "start"),
+    [
+        ("H200", "exact", 0),
+        ("H200", "exact", 500),
+        ("H200", "native", 300),
+        ("H100", "exact", 0),
+        ("H100", "native", 900),
+    ],
+)
+def test_a_few_programs_give_what_the_machine_gave(gpu: str, engine: str, start: int) -> None:
+    compared(agreeing(gpu)[start : start + 4], engine, gpu)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("start", range(0, 1500, 60))
-def test_all_programs_give_what_the_machine_gave(start: int) -> None:
-    seeds = agreeing()[start : start + 60]
-    compared(seeds, "exact")
-    compared(seeds[:6], "native")
+@pytest.mark.parametrize("gpu", FOLDERS)
+@pytest.mark.parametrize("start", range(0, 1600, 60))
+def test_all_programs_give_what_the_machine_gave(gpu: str, start: int) -> None:
+    seeds = agreeing(gpu)[start : start + 60]
+    compared(seeds, "exact", gpu)
+    compared(seeds[:6], "native", gpu)
 
 
-def test_the_record_is_of_more_than_a_thousand() -> None:
-    assert ANSWERS is not None
-    assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == choices.PROFILE
-    assert len(ANSWERS.digests) == ANSWERS.facts["programs"] and len(agreeing()) >= 1000
-    assert ANSWERS.facts["engines differing"] == [] and ANSWERS.facts["under both engines"] >= 300
-    assert len({text for text, _ in ANSWERS.digests.values()}) == len(ANSWERS.digests)
-    assert len({answer for _, answer in ANSWERS.digests.values()}) == len(ANSWERS.digests)
+@pytest.mark.parametrize("gpu", FOLDERS)
+def test_the_record_is_of_more_than_a_thousand(gpu: str) -> None:
+    answers = answers_of(gpu)
+    assert gpu in answers.facts["device"] and answers.facts["profile"] == choices.PROFILE
+    assert len(answers.digests) == answers.facts["programs"] and len(agreeing(gpu)) >= 1000
+    assert answers.facts["engines differing"] == [] and answers.facts["under both engines"] >= 300
+    assert len({text for text, _ in answers.digests.values()}) == len(answers.digests)
+    assert len({answer for _, answer in answers.digests.values()}) == len(answers.digests)
 
 
 def test_every_difference_is_in_the_register() -> None:
-    assert ANSWERS is not None
-    recorded = {f"p{seed}" for seed in ANSWERS.facts["differing"]}
-    assert recorded <= set(DIFFERING)
+    recorded = {f"p{seed}": who for gpu in FOLDERS for seed, who in answers_of(gpu).facts["differing"].items()}
+    assert recorded.keys() <= DIFFERING.keys()
     text = Path(registry().pages["ptxspec.spec.ambiguities"].__file__).read_text()
     headings = re.findall(r"^## (AMB-\d+) ", text, flags=re.M)
     for name, case in DIFFERING.items():
         assert case["entry"] in headings, name
-        assert name not in recorded or case["who"] == ANSWERS.facts["differing"][name[1:]], name
+        assert name not in recorded or case["who"] == recorded[name], name
 
 
 @pytest.mark.one_in(2)
