@@ -3,13 +3,14 @@
     python tests/benchmarks/interpreters.py numba triton [--repeats 5] [--json PATH]
 
 Numba's simulator runs a Python thread for each thread of a kernel; Triton's interpreter runs a kernel's Python on NumPy's arrays, block
-by block. Each interpreter is a process of its own, since an environment variable chooses it before the library is imported. Triton's
-also needs PyTorch. The kernels are those of tests/interop, where their results are compared with NumPy's.
+by block. Each interpreter is a process of its own, since an environment variable chooses it before the library is imported. The kernels
+are those of tests/interop, where their results are compared with NumPy's.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -112,13 +113,67 @@ def triton_interpreted() -> Runs:
             yield name, partial(launch_of, case)
 
 
+class ElementType:
+    """What Triton asks of a tensor's type: its name, as PyTorch has it, and the bytes of an element."""
+
+    def __init__(self, name: str, itemsize: int):
+        self.name, self.itemsize, self.is_floating_point = name, itemsize, "float" in name
+
+    def __str__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+class HostTensor:
+    """An array of NumPy as Triton's interpreter takes one: what it needs of PyTorch's tensors, which lie in the host's memory too. It
+    is its own storage."""
+
+    def __init__(self, array: np.ndarray, name: str):
+        self.array, self.dtype, self.shape = array, ElementType(name, array.itemsize), array.shape
+
+    def data_ptr(self) -> int:
+        return int(self.array.__array_interface__["data"][0])
+
+    def stride(self) -> tuple[int, ...]:
+        return tuple(step // self.array.itemsize for step in self.array.strides)
+
+    def untyped_storage(self) -> HostTensor:
+        return self
+
+    def cpu(self) -> HostTensor:
+        return self
+
+    def size(self) -> tuple[int, ...]:
+        return self.shape
+
+    def storage_offset(self) -> int:
+        return 0
+
+    def new_empty(self, *_: Any, **__: Any) -> HostTensor:
+        return HostTensor(self.array, self.dtype.name)
+
+    def set_(self, storage: HostTensor, *_: Any) -> None:
+        self.array = storage.array
+
+    def copy_(self, other: HostTensor) -> None:
+        if other.array is not self.array:
+            self.array[...] = other.array
+
+
+#: names of PyTorch's for types of Triton's that NumPy has not got
+_NAMES = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"}
+
+
 def _tensors(kinds: list[str], args: list[Any]) -> Iterator[Any]:
-    """A kernel's arguments as Triton's interpreter takes them: arrays as PyTorch's, and constants, which the signature has."""
-    import torch
+    """A kernel's arguments as Triton's interpreter takes them; the signature has the constants among them."""
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     given = iter(args)
-    types = {"bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2}
     for kind in kinds:
         if not kind.startswith("*") and not kind[0].isalpha():
             yield int(kind)
@@ -126,10 +181,9 @@ def _tensors(kinds: list[str], args: list[Any]) -> Iterator[Any]:
         arg = next(given)
         if isinstance(arg, np.ndarray):
             element = re.split(r"[:\[]", kind.removeprefix("tensordesc<").lstrip("*"))[0]
-            tensor = torch.from_numpy(arg.view(np.int16) if arg.dtype == np.uint16 else arg)
-            arg = tensor.view(types[element]) if element in types else tensor
-            if kind.startswith("tensordesc"):
-                arg = TensorDescriptor.from_tensor(arg, [int(n) for n in re.findall(r"\d+", kind.split("[")[1])])
+            tensor = HostTensor(arg, _NAMES.get(element, arg.dtype.name))
+            extents = [int(number) for number in re.findall(r"\d+", kind.partition("[")[2])]
+            arg = TensorDescriptor.from_tensor(tensor, extents) if kind.startswith("tensordesc") else tensor
         yield arg.item() if isinstance(arg, np.generic) else arg
 
 
@@ -142,7 +196,11 @@ RUNS: dict[tuple[str, bool], Callable[[], Runs]] = {
 
 
 def measured(library: str, is_interpreted: bool, repeats: int) -> dict[str, Any]:
-    """For each case its seconds, or why it does not run."""
+    """For each case its seconds, or why it does not run. Here kernels have the code that they have when they have run for long."""
+    if not is_interpreted:
+        from ptxspec.machine.native import code
+
+        code.PATIENCE = 0.0
     runs = RUNS[library, is_interpreted]()
     results: dict[str, Any] = {}
     for name, made_ready in runs:
@@ -200,14 +258,22 @@ def show(rows: list[dict[str, Any]]) -> None:
             )
 
 
-def main() -> None:
+def installed() -> list[str]:
+    """The libraries that are here; of the others it is said that they are not."""
+    here = [library for library in INTERPRETED if importlib.util.find_spec(library)]
+    for library in INTERPRETED.keys() - here:
+        print(f"{library} is not installed: its interpreter was not measured")
+    return here
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("libraries", nargs="+", choices=INTERPRETED)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--interpreted", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.measure:
         print(json.dumps(measured(options.libraries[0], options.interpreted, options.repeats)))
         return

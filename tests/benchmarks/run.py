@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import distribution
+import interpreters
 import kernels
 import loading
 import lookups
@@ -90,6 +91,8 @@ def main() -> None:
     distribution.main(["--json", str(given.folder / "distribution.json"), *(["--docs"] if given.docs else [])])
     startup.main(["--json", str(given.folder / "startup.json")])
     loading.main()
+    if libraries := interpreters.installed():
+        interpreters.main([*libraries, "--json", str(given.folder / "interpreters.json")])
     lookups.main()
     questions.main(["--json", str(given.folder / "questions.json")])
 

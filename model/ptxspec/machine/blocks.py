@@ -64,6 +64,11 @@ class GlobalBlock(NamedTuple):
         """The address behind the last byte; an empty block has its first address."""
         return self.base + max(self.size, 1)
 
+    @property
+    def span(self) -> tuple[int, int, str]:
+        """The first address, the one behind the last, and what the block is called."""
+        return self.base, self.end, self.name
+
     def __str__(self) -> str:
         at = f" at {self.base:#x}" if self.kind is BlockKind.OWNED else ""
         return f"{self.name} ({self.size} bytes{at})"

@@ -212,7 +212,7 @@ class LaunchPlan:
         finally:
             blocks.end()
             if arrays:
-                space.forget([passed.block for passed in arrays])
+                space.forget([passed.block.span for passed in arrays])
         for passed in arrays:
             passed.finish()
         launches.heap = memory.heap
@@ -239,7 +239,7 @@ class LaunchPlan:
             yield LaidOutLaunch(self.program, self._extents, memory, arrays)
         finally:
             blocks.end()
-            launches.space.forget([passed.block for passed in arrays])
+            launches.space.forget([passed.block.span for passed in arrays])
             self._forget()
 
     def _repetition(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine.arrays import LARGE, emptied, untouched
-from ptxspec.machine.blocks import SHADOW, Blocks, GlobalBlock, UndoLog
+from ptxspec.machine.blocks import SHADOW, Blocks, UndoLog
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
@@ -78,9 +78,9 @@ class AddressSpace:
         self._next = self._after(base + size)
         return base
 
-    def forget(self, ended: Iterable[GlobalBlock]) -> None:
-        """Note arrays whose launch has ended."""
-        self._past.extend((block.base, block.end, block.name) for block in ended)
+    def forget(self, ended: Iterable[tuple[int, int, str]]) -> None:
+        """Note arrays whose launch has ended: of each the first address, the one behind the last, and what it is called."""
+        self._past.extend(ended)
 
     def was(self, address: int) -> str | None:
         """What lived at an address before the buffers of this launch, as far as that is known."""

@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 
 from ptxspec.machine.arrays import address_of
-from ptxspec.machine.blocks import BlockKind, Blocks, BlockTable
+from ptxspec.machine.blocks import BlockKind, Blocks, BlockTable, GlobalBlock
 from ptxspec.machine.driver.codes import DONE
 from ptxspec.machine.host import Host
 from ptxspec.machine.host_arrays import host_bytes
@@ -42,7 +42,7 @@ class RepeatedArray:
         self.what, self.row, self.number, self._where = passed.what, row, numbers[0], where
         self._identity, self._address, self.size = id(array), address_of(array), block.size
         self._is_writable, self._type = block.writable, array.dtype
-        self.block = block._replace(data=np.broadcast_to(_NO_BYTE, block.size))
+        self.base = block.base
 
     def is_same(self, value: np.ndarray) -> bool:
         """Whether an argument is that array, or another in its place, with the same bytes of the host's memory."""
@@ -58,17 +58,18 @@ class RepeatedArray:
         data = base.to_bytes(_ADDRESS, "little")
         for where in self._where:
             parameters[where] = data
-        rows[self.row, 0] = base
-        self.block = self.block._replace(base=base)
+        rows[self.row, 0] = self.base = base
+
+    @property
+    def span(self) -> tuple[int, int, str]:
+        """Where the launch that runs finds it, as its block says that."""
+        return self.base, self.base + max(self.size, 1), self.what
 
     def passed(self, args: Sequence[Any]) -> PassedArray:
         """What the launch that runs with these arguments has of it."""
         array = args[self.number]
-        return PassedArray(self.what, array, self.block._replace(data=host_bytes(array)), False)
-
-
-#: what stands for each byte of an array that is not kept alive
-_NO_BYTE = np.zeros(1, np.uint8)
+        block = GlobalBlock(self.base, self.what, host_bytes(array), self._is_writable, BlockKind.ARRAY)
+        return PassedArray(self.what, array, block, False)
 
 
 def repeated_arrays(
@@ -210,7 +211,7 @@ class RepeatedLaunch:
             raise
         finally:
             if self._arrays:
-                launches.space.forget([repeated.block for repeated in self._arrays])
+                launches.space.forget([repeated.span for repeated in self._arrays])
         if steps != self._outcome.steps:
             self._outcome = self._make_outcome(steps)
             if self._most_steps is not None and steps > self._most_steps:
