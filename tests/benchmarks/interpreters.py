@@ -31,24 +31,27 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "interop"))
 #: what makes a library interpret its kernels
 INTERPRETED = {"numba": "NUMBA_ENABLE_CUDASIM", "triton": "TRITON_INTERPRET"}
-#: seconds of the clock after which an interpreter's case is not run again
-ENOUGH = 2.0
+#: seconds of the clock after which a case is not run again, and of the processor that later launches of a case take in any case
+ENOUGH, SAMPLED = 2.0, 0.02
 
 #: the names of cases, each with what makes it ready: what that returns launches it
 Runs = Iterator[tuple[str, Callable[[], Callable[[], object]]]]
 
 
 def seconds(launch: Callable[[], object], repeats: int) -> dict[str, float]:
-    """The first launch's seconds of the processor, and the least of the later ones, if there are any."""
-    began = time.monotonic()
-    taken = []
-    for _ in range(1 + repeats):
+    """The first launch's seconds of the processor, and the least of later ones: of one, and of so many more as `repeats` says and
+    the time allows, or of as many as take SAMPLED."""
+
+    def taken() -> float:
         started = time.process_time()
         launch()
-        taken.append(time.process_time() - started)
-        if time.monotonic() - began > ENOUGH:
-            break
-    return {"first": taken[0], "later": min(taken[1:] or taken)}
+        return time.process_time() - started
+
+    first, later = taken(), [taken()]
+    began = time.monotonic()
+    while (len(later) <= repeats and time.monotonic() - began < ENOUGH) or sum(later) < SAMPLED:
+        later.append(taken())
+    return {"first": first, "later": min(later)}
 
 
 # here ------------------------------------------------------------------------------------------------------------------------
