@@ -47,7 +47,7 @@ class JoinPoints:
             following = self.flow.blocks[number]
             last = self.kernel.code[following.end - 1] if following.end > following.start else None
             ends = None if last is None else ending(last)
-            if number == block or number in open_ones or following.next is None and following.taken is None:
+            if number == block or number in open_ones or (following.next is None and following.taken is None):
                 return False
             if following.finishes is not None or not isinstance(ends, effects.Branch | None):
                 return False
