@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.launch_plan import Outcome
     from ptxspec.machine.module import Module, PreparedLaunch
     from ptxspec.machine.observing import Event, ObservedInstruction, ObservedLaunch, Observer, Trace
-    from ptxspec.machine.owned import Memory, Multicast
+    from ptxspec.machine.owned import Memory, MemoryLeak, Multicast
     from ptxspec.machine.pointers import Pointer
     from ptxspec.machine.tensor_maps import TensorMap
     from ptxspec.query.allowed import allowed
@@ -101,6 +101,7 @@ _PLACES = {
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
     "Memory": "ptxspec.machine.owned",
+    "MemoryLeak": "ptxspec.machine.owned",
     "Multicast": "ptxspec.machine.owned",
     "Module": "ptxspec.machine.module",
     "PreparedLaunch": "ptxspec.machine.module",
@@ -218,6 +219,7 @@ __all__ = [
     "LivenessStatus",
     "LivenessVerdict",
     "Memory",
+    "MemoryLeak",
     "Module",
     "Multicast",
     "Nan",

@@ -470,6 +470,26 @@ UNINITIALIZED = [
     unset("u_call", lambda: [zeros(32)], lambda _: {0: np.where(rising(32) < 16, rising(32), 9)}),
 ]  # fmt: skip
 
+
+def leaking(
+    name: str, args: Callable[[], list[Any]], want: Callable[..., Wanted], block: int = 8, at: str = "got", **how: Any
+) -> Case:
+    """A kernel whose fault is memory from the heap that nobody can free any more."""
+    return Case(name, how.pop("grid", 1), block, args, want, at, "leak", **how)
+
+
+LEAKS = [
+    leaking("l_early_return", lambda: [np.concatenate([numbers(16), rising(16)]), zeros(32)], lambda x, _: {1: np.sort(x.reshape(8, 4)).ravel()}),
+    leaking("l_list", lambda: [numbers(32), zeros(8)], lambda x, _: {1: x.reshape(8, 4).sum(1)}),
+    leaking("l_shared_pointer", lambda: [numbers(32), zeros(32)], lambda x, _: {1: x.reshape(2, 16)[:, ::-1].ravel()}, 16, grid=2),
+    leaking("l_grown", lambda: [numbers(40), np.int32(40), zeros(1)], lambda x, *_: {2: total(odd(x))}, 1, "first got"),
+    leaking("l_ring", lambda: [numbers(8), zeros(8)], lambda x, _: {1: x + 1}, at="got second"),
+    leaking("l_tree", lambda: [numbers(40, 23), np.int32(40), zeros(1)], lambda x, *_: {2: filled(1, len(set(x.tolist())))}, 1),
+    leaking("l_stack", lambda: [numbers(64), zeros(64)], lambda x, _: {1: x}, 32, grid=2),
+    leaking("l_replaced", lambda: [numbers(8), zeros(8, np.uint64)],
+            lambda *_: {1: lambda handed: len(set(handed.tolist()) - {0}) == 8}, at="got"),
+]  # fmt: skip
+
 #: faults that no check tells: `at` is empty
 UNSEEN = [
     Case("x_peterson_order", 2, 1, lambda: [zeros(2), zeros(1), zeros(1)], lambda *_: {2: filled(1, 3)}),
@@ -523,5 +543,5 @@ WORDS = {
     "wrong_place": "bar.sync",
 }
 
-CASES = [*(case for group in RACES.values() for case in group), *UNINITIALIZED]
+CASES = [*(case for group in RACES.values() for case in group), *UNINITIALIZED, *LEAKS]
 BY_NAME = {case.name: case for case in [*CASES, *UNSEEN]}

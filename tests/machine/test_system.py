@@ -391,6 +391,15 @@ def test_a_program_of_nvcc_that_asks_for_memory(name: str) -> None:
         assert len(set(out.tolist())) == 8 and not (out % 16).any() and out.all()
 
 
+@pytest.mark.parametrize("name", [name for name in modules() if name.startswith("heap ")])
+def test_no_check_tells_of_a_program_of_nvcc_that_asks_for_memory(name: str) -> None:
+    """It hands the addresses to the host."""
+    for n in (10, 200):
+        args = [np.zeros(8, np.uint64), np.uint64(n)]
+        outcome = ptxspec.load(modules()[name]).launch("_Z1kPPim", block=8, args=args, check="all", findings="collect")
+        assert outcome.findings == ()
+
+
 def test_two_modules_have_one_heap() -> None:
     other = (
         HEADER

@@ -66,6 +66,8 @@ def owned(module: ptxspec.Module) -> int:
     memory.write(first, memory.read(first + 4, 4))
     values: npt.NDArray[np.uint32] = memory.view(memory.put(b"abcd"), np.uint32, (1, 1))
     memory.free(first)
+    left: tuple[ptxspec.MemoryLeak, ...] = memory.leaks()
+    assert all(leak.size and leak.line for leak in left) and module.leaks() == ()
     several: ptxspec.Multicast = memory.multicast(16, devices=2, align=16, name="several")
     memory.write(several.copies[1], memory.read(several.copies[0], 4))
     distance: int = other - first + int(several.address)

@@ -11,9 +11,9 @@ Engine = Literal["native", "exact"]
 Copies = str
 #: which products and sums without rounding modifiers are contracted to fused multiply-adds
 Contract = Literal["none", "all"]
-#: the faults that a launch can be checked for: races, values that nothing initialized, or "all" of these
-Check = Literal["race", "uninitialized", "all"]
-CHECKS = ("race", "uninitialized")
+#: the faults that a launch can be checked for: races, values that nothing initialized, memory that is not freed, or "all"
+Check = Literal["race", "uninitialized", "leak", "all"]
+CHECKS = ("race", "uninitialized", "leak")
 #: whether a launch with findings raises a LaunchError, or returns them
 OnFindings = Literal["raise", "collect"]
 #: the same for a proof, where "any" stands for every choice of an assembler

@@ -87,9 +87,9 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 )
 @click.option(
     "--check",
-    type=click.Choice(["race", "uninitialized", "all"]),
+    type=click.Choice(["race", "uninitialized", "leak", "all"]),
     help="Report accesses that the memory model does not order (race), values that nothing has initialized where they matter "
-    "(uninitialized), or both.",
+    "(uninitialized), memory of malloc that nobody can free any more (leak), or all of these.",
 )
 @click.option(
     "--findings",

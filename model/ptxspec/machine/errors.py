@@ -96,7 +96,7 @@ class LaunchError(Exception):
     ):
         stated = _stated(rule)
         if stated is not None:
-            page = f"{page_name(stated.path)}:{stated.line}"
+            page = _page(stated)
         lines = [f"{printable(rule)}: {printable(note, chr(10))}"]
         if where is not None:
             lines += told(where)
@@ -145,6 +145,17 @@ def told(where: Where) -> list[str]:
 
 def _shown(coordinates: tuple[int, int, int]) -> str:
     return "({}, {}, {})".format(*coordinates)
+
+
+def page_of(rule: str) -> str:
+    """The document and the line that state a rule."""
+    stated = _stated(rule)
+    assert stated is not None, f"no page states the rule {rule!r}"
+    return _page(stated)
+
+
+def _page(rule: Rule) -> str:
+    return f"{page_name(rule.path)}:{rule.line}"
 
 
 def _stated(rule: str) -> Rule | None:

@@ -57,9 +57,10 @@ OF_ACCESSES = frozenset({EventKind.READ, EventKind.WRITE})
 OF_ARRIVALS = frozenset({EventKind.ARRIVE, EventKind.RELEASE})
 #: of these the driver tells, and of these the functions of asynchronous operations
 OF_DRIVER = frozenset({EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
-#: the check for races, and the one for what nothing has initialized
+#: the check for races, the one for what nothing has initialized, and the one for memory that is not freed
 RACE = "race"
 UNINITIALIZED = "uninitialized"
+LEAK = "leak"
 #: what orders accesses, and what the check for races is told of
 OF_ORDERS = frozenset({EventKind.FENCE, EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
 OF_RACES = OF_ACCESSES | OF_ORDERS | {EventKind.INITIATE, EventKind.END}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,33 +12,62 @@ from ptxspec.machine.arrays import untouched
 from ptxspec.machine.blocks import BlockKind, GlobalBlock
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
+if TYPE_CHECKING:
+    from ptxspec.machine.batch import Extents
+    from ptxspec.machine.program import KernelProgram
+
+
+class SystemCall(NamedTuple):
+    """A call of a function of the system: the kernel and the shape of the launch, the instruction's index, and the first CTA of
+    the batch."""
+
+    program: KernelProgram
+    extents: Extents
+    instruction: int
+    first: int
+
+
+class HeapPiece(NamedTuple):
+    """A piece that is there: its bytes, and the call and the resident thread that asked for it."""
+
+    size: int
+    call: SystemCall
+    thread: int
+
+    @property
+    def thread_of_grid(self) -> int:
+        """The number of the thread in the grid, CTA by CTA."""
+        return self.call.first * self.call.extents.threads + self.thread
+
 
 class Heap(NamedTuple):
     """Which pieces there are, their bytes, and in the `shadow` which bits of these are initialized, as far as launches look at
-    that. `base` is the first address, `live` and `gone` are sizes by address, of pieces that are there and of those that were;
-    what comes after `end` has not been handed out yet."""
+    that. `base` is the first address. `live` has the pieces that are there by their addresses, and `gone` the sizes of those
+    that were; what comes after `end` has not been handed out yet. `fresh` are the addresses of pieces that the launch has asked
+    for."""
 
     base: int
     data: np.ndarray
     shadow: np.ndarray
-    live: dict[int, int]
+    live: dict[int, HeapPiece]
     gone: dict[int, int]
     end: list[int]
+    fresh: set[int]
 
     def copy(self) -> Heap:
-        """The same pieces, and the very bytes."""
-        return Heap(self.base, self.data, self.shadow, dict(self.live), dict(self.gone), list(self.end))
+        """The same pieces, and the very bytes, for another launch."""
+        return Heap(self.base, self.data, self.shadow, dict(self.live), dict(self.gone), list(self.end), set())
 
     def block(self) -> GlobalBlock:
         return GlobalBlock(self.base, BlockKind.HEAP.value, self.data, True, BlockKind.HEAP)
 
     def initialize(self) -> None:
         """Let all bits of the pieces that are there be initialized."""
-        for address, size in self.live.items():
-            self.shadow[address - self.base :][:size] = 0xFF
+        for address, piece in self.live.items():
+            self.shadow[address - self.base :][: piece.size] = 0xFF
 
-    def allocate(self, size: int) -> int:
-        """The address of so many bytes more, 0 if there is no room."""
+    def allocate(self, size: int, call: SystemCall, thread: int) -> int:
+        """The address of so many bytes more, for which a thread calls, 0 if there is no room."""
         page = contracts.system_functions
         at = self.end[0]
         if page.has_room(at, size, self.base + len(self.data)):
@@ -48,15 +77,18 @@ class Heap(NamedTuple):
             if at:
                 del self.gone[at]
         if at:
-            self.live[at] = size
+            self.live[at] = HeapPiece(size, call, thread)
+            self.fresh.add(at)
         return at
 
     def release(self, address: int) -> int | None:
         """Give a piece back; its size, or None if it is not there."""
-        size = self.live.pop(address, None)
-        if size is not None:
-            self.gone[address] = size
-        return size
+        piece = self.live.pop(address, None)
+        if piece is None:
+            return None
+        self.gone[address] = piece.size
+        self.fresh.discard(address)
+        return piece.size
 
     def was(self, address: int) -> int | None:
         """Where the piece began that was at an address and is gone, if one was."""
@@ -70,4 +102,4 @@ def needs_heap(declared: Collection[str]) -> bool:
 
 def new_heap(base: int) -> Heap:
     page = contracts.system_functions
-    return Heap(base, untouched(page.HEAP), untouched(page.HEAP), {}, {}, [page.next_piece(base, 0)])
+    return Heap(base, untouched(page.HEAP), untouched(page.HEAP), {}, {}, [page.next_piece(base, 0)], set())

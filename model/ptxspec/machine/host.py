@@ -13,6 +13,7 @@ from ptxspec.machine.counting import CountCollector
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun, PreparedProgram, ThreadFault
 from ptxspec.machine.errors import LaunchError, Violation, Where
+from ptxspec.machine.heap import SystemCall
 from ptxspec.machine.image_notes import ImageNotes
 from ptxspec.machine.imaging import ImageFault, ImageUnit
 from ptxspec.machine.limits import LaunchLimits
@@ -137,7 +138,8 @@ class Host(NamedTuple):
             function = system_function(self.program.kernel, self.program.kernel.code[op])
             try:
                 if function is not None:
-                    self.system.serve(function, waiters, running.request, running.answer)
+                    call = SystemCall(self.program, self.extents, op, running.get("first"))
+                    self.system.serve(function, call, waiters, running.request, running.answer)
                 else:
                     notes = self._notes(running, op)
                     self.unit.serve(self.program.kernel.code[op], waiters, running.request, running.answer, notes)

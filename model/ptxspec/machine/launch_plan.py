@@ -19,13 +19,14 @@ from ptxspec.machine.counting import CountCollector, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import EngineRun, PreparedProgram
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.events import RACE, EventReceiver, ObservedEvents
+from ptxspec.machine.events import LEAK, RACE, EventReceiver, ObservedEvents
 from ptxspec.machine.exact_engine import ExactEngine
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES
 from ptxspec.machine.imaging import ImageUnit
+from ptxspec.machine.leaks import report_leaks
 from ptxspec.machine.limits import LaunchLimits
 from ptxspec.machine.marshalling import Parameters, PassedArray
 from ptxspec.machine.memory import LaunchMemory
@@ -200,6 +201,8 @@ class LaunchPlan:
             if host is None or unit is not self._no_images:
                 host = self._host_of(number, memory, unit, schedule, counting, collector)
             steps = self._run(host, number)
+            if collector is not None and LEAK in settings.observed.checks:
+                report_leaks(launches.checked, memory, unit, collector)
             unit.finish()
             if collector is not None and collector.some and not settings.collects:
                 raise collector.error()

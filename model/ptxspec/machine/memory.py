@@ -452,8 +452,8 @@ def _heap_states(heap: Heap | None) -> np.ndarray:
         return _NOTHING[0]
     states = untouched(len(heap.data) + PADDING)
     states[len(heap.data) :] = contracts.functions.ALIVE
-    for address, size in heap.live.items():
-        states[address - heap.base :][:size] = contracts.functions.ALIVE
+    for address, piece in heap.live.items():
+        states[address - heap.base :][: piece.size] = contracts.functions.ALIVE
     return states
 
 

@@ -15,6 +15,7 @@ from ptxspec.machine.locking import NonReentrantLock, locked
 if TYPE_CHECKING:
     import numpy as np
 
+    from ptxspec.machine.findings import LaunchFinding
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Launches
     from ptxspec.machine.launch_plan import LaidOutLaunch, LaunchPlan, Outcome
@@ -150,7 +151,8 @@ class Module:
 
         `check` says which faults the launch is checked for that break no rule at an access: "race", accesses that the memory
         model does not order (spec/memory-model/races.md); "uninitialized", values that nobody has written and that matter
-        (spec/machine/initialization.md); or "all" of these. With findings, a launch ends in a LaunchError that has them all;
+        (spec/machine/initialization.md); "leak", memory that `malloc` gave and that nobody can free any more
+        (spec/functions/system.md); or "all" of these. With findings, a launch ends in a LaunchError that has them all;
         with `findings="collect"` the outcome has them. One host thread executes all CTAs then.
 
         `observers` are told of the events of the launch, in the order in which they happen: accesses to memory, textures and
@@ -284,6 +286,24 @@ class Module:
         (array([1, 0, 2, 1], dtype=uint8), array([  1, 258], dtype=uint16))
         """
         return self._launches.variable(name).copy()
+
+    @locked
+    def leaks(self) -> tuple[LaunchFinding, ...]:
+        """What launches have obtained by `malloc` and not freed so far: a finding for each instruction that has asked for some,
+        as a launch with `check="leak"` reports them. Such a launch reports only what nobody can free any more; at the end of a
+        program, all that is here is leaked.
+
+        >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+        ... .extern .func (.param .b64 r) malloc(.param .b64 n);  .global .u64 kept;
+        ... .visible .entry take() { .reg .b64 p;  call (p), malloc, (24);  st.global.u64 [kept], p;  ret; }''')
+        >>> module.launch("take", block=2, check="leak", findings="collect").findings[0].count
+        1
+        >>> [(left.kind, left.size, left.count) for left in module.leaks()]
+        [('leak', 24, 2)]
+        """
+        from ptxspec.machine.leaks import pieces_left
+
+        return pieces_left(self.checked, self._launches.heap)
 
     @locked
     def write(self, name: str, value: Any) -> None:

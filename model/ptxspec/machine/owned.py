@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import operator
+import sys
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ptxspec import contracts
+from ptxspec.base.escaping import printable
 from ptxspec.machine.arrays import address_of, untouched
 from ptxspec.machine.blocks import BlockTable, GlobalBlock, base_of, violation
+from ptxspec.machine.errors import in_bytes
 from ptxspec.machine.host_arrays import check_elements, host_array, host_bytes
 from ptxspec.machine.locking import NonReentrantLock, locked
 from ptxspec.machine.marshalling import bytes_of
@@ -41,6 +45,29 @@ class Multicast(NamedTuple):
 
     address: Pointer
     copies: tuple[Pointer, ...]
+
+
+class MemoryLeak(NamedTuple):
+    """A piece of a `Memory` that nobody has freed: what it is called, `size` bytes at `address`, and the file and the line of the
+    program that allocated it. `kind` is "leak", as of a finding of a launch.
+
+    >>> print(ptxspec.MemoryLeak("buffer", 0x100000000000, 64, "train.py", 12))
+    leak: buffer is not freed
+      at train.py:12
+      address 0x100000000000 of .global, 64 bytes
+    """
+
+    name: str
+    address: int
+    size: int
+    path: str
+    line: int
+    kind: str = "leak"
+    space: str = contracts.state_spaces.OF_BUFFERS
+
+    def __str__(self) -> str:
+        lines = f"{self.kind}: {printable(self.name)} is not freed", f"  at {printable(self.path)}:{self.line}"
+        return "\n".join([*lines, f"  address {self.address:#x} of .{self.space}, {in_bytes(self.size)}"])
 
 
 class Memory:
@@ -81,6 +108,8 @@ class Memory:
         self._pieces: list[GlobalBlock] = []
         self._freed: deque[GlobalBlock] = deque(maxlen=REMEMBERED)
         self._count = 0
+        #: by the address of a piece, the file and the line of the program that allocated it
+        self._allocated_at: dict[int, tuple[str, int]] = {}
         #: by the address of a piece that was allocated and not yet initialized as a whole: a 1 for each bit that is initialized;
         #: None while no bit is
         self._unwritten: dict[int, np.ndarray | None] = {}
@@ -166,7 +195,7 @@ class Memory:
             if base < other.end and other.base < piece.end:
                 raise ValueError(f"{piece} would lie in {other}")
         insort(self._pieces, piece, key=base_of)
-        self._known = None
+        self._known, self._allocated_at[base] = None, _caller()
         self._count += 1
         return Pointer(self, base)
 
@@ -227,7 +256,21 @@ class Memory:
         del self._pieces[bisect_right(self._pieces, address, key=base_of) - 1]
         self._known = None
         self._unwritten.pop(address, None)
+        del self._allocated_at[address]
         self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
+
+    @locked
+    def leaks(self) -> tuple[MemoryLeak, ...]:
+        """The pieces that nobody has freed so far, in the order of their addresses, each with the line of the program that
+        allocated it. Where all should be freed at the end of a program, these are leaked.
+
+        >>> memory = ptxspec.Memory()
+        >>> first, second = memory.allocate(16), memory.allocate(64, name="second")
+        >>> memory.free(first)
+        >>> [(leak.name, leak.size) for leak in memory.leaks()]
+        [('second', 64)]
+        """
+        return tuple(MemoryLeak(p.name, p.base, p.size, *self._allocated_at[p.base]) for p in self._pieces)
 
     @locked
     def write(self, pointer: Pointer | int, values: Any) -> None:
@@ -336,6 +379,14 @@ class Memory:
         if write and not piece.writable:
             raise ValueError(f"{piece} is read-only")
         return piece.data[address - piece.base :][:size]
+
+
+def _caller() -> tuple[str, int]:
+    """The file and the line of the program that has called the package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("ptxspec."):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 class ReachedMemory(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.heap import SystemCall
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS, SystemFunction
 
@@ -53,12 +54,19 @@ class System:
         """`watch` is called before each thread is served, and raises an exception when the launch is to end."""
         self.memory, self.threads, self.show_text, self.watch = memory, threads, show, watch
 
-    def serve(self, function: SystemFunction, threads: np.ndarray, requests: np.ndarray, answers: np.ndarray) -> None:
+    def serve(
+        self,
+        function: SystemFunction,
+        call: SystemCall,
+        threads: np.ndarray,
+        requests: np.ndarray,
+        answers: np.ndarray,
+    ) -> None:
         """Do what `threads` ask, one after the other: both arrays have a row a word, and a column a thread. Raises
         SystemFault."""
         for thread in threads.tolist():
             self.watch()
-            asking = _SystemThread(self, thread)
+            asking = _SystemThread(self, call, thread)
             words = requests[: len(function.takes), thread].tolist()
             values = [word & (1 << 8 * size) - 1 for word, size in zip(words, function.takes, strict=True)]
             try:
@@ -72,8 +80,8 @@ class System:
 class _SystemThread:
     """What a function of the system may do for a thread: see terms.registries.SystemThread."""
 
-    def __init__(self, system: System, number: int):
-        self.system, self.number = system, number
+    def __init__(self, system: System, call: SystemCall, number: int):
+        self.system, self.call, self.number = system, call, number
         self.address: int | None = None
 
     def load(self, address: int, size: int) -> bytes:
@@ -113,7 +121,7 @@ class _SystemThread:
     def allocate(self, size: int) -> int:
         memory = self.system.memory
         assert memory.heap is not None
-        address = memory.heap.allocate(size)
+        address = memory.heap.allocate(size, self.call, self.number)
         if address:
             at = address - memory.heap.base
             memory.heap_states[at : at + size] = contracts.functions.ALIVE

@@ -10,10 +10,9 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, Op
-from ptxspec.language.forms import page_name, registry
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.blocks import SHADOW, BlockKind
-from ptxspec.machine.errors import Where
+from ptxspec.machine.errors import Where, page_of
 from ptxspec.machine.events import UNINITIALIZED, WORDS, EventKind
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.flow import registers_written, successors, values_of
@@ -21,7 +20,6 @@ from ptxspec.machine.initialization import READ_FIRST, Reported, register_of
 from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.terms.effects import Access, Examine, Report, Return
-from ptxspec.terms.registries import RULES
 
 _KIND, _FIRST, _INSTRUCTION, _THREAD, _LOCATION, _SIZE = (
     WORDS.index(word) for word in ("kind", "first", "instruction", "thread", "location", "size")
@@ -90,9 +88,8 @@ class UninitializedChecker:
                 value = f"{read.register.partition('@')[0] or read.register}"
             if read.instruction != index:
                 other = self._where(read.instruction, read.first, read.thread)
-        rule = _rule()
         note = f"{value} was not initialized, and {what}"
-        return LaunchFinding(UNINITIALIZED, note, where, other, space, address, size, rule)
+        return LaunchFinding(UNINITIALIZED, note, where, other, space, address, size, page_of(UNINITIALIZED))
 
     def _where(self, index: int, first: int, thread: int) -> Where:
         """The thread and the instruction, as the text has them."""
@@ -258,11 +255,3 @@ def _preceding(program: KernelProgram) -> dict[int, list[int]]:
             if blocks[following].finishes is None:
                 preceding.setdefault(blocks[following].start, []).append(ends[number])
     return preceding
-
-
-def _rule() -> str:
-    """The document and the line that state the rule."""
-    if UNINITIALIZED not in RULES:
-        _ = registry().pages
-    stated = RULES[UNINITIALIZED]
-    return f"{page_name(stated.path)}:{stated.line}"

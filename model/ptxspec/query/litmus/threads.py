@@ -15,6 +15,7 @@ from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.parser import statement
 from ptxspec.machine.flow import FlowGraph, ending
 from ptxspec.query.execution import KernelExecution
+from ptxspec.query.litmus.joins import JoinPoints
 from ptxspec.query.outcomes import Unsupported
 from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms import effects
@@ -100,12 +101,17 @@ class _Partial:
     #: of each block that a loop has come back to, the operations and the registers then
     returns: dict[int, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     position: int = 0
-    #: what decided on the way that was taken
-    decided_by: frozenset[str] = frozenset()
+    #: what decided on the way that was taken, and the instruction at which the ways meet again, if they do
+    decisions: tuple[tuple[int | None, frozenset[str]], ...] = ()
     #: the asynchronous operations so far: of each its mechanism of completion, and its number there; and the mechanisms' records
     initiated: tuple[tuple[CompletionMechanism | ObjectCompletion, int], ...] = ()
     groups: dict[str, State] = field(default_factory=dict)
     broken: str = ""
+
+    @property
+    def decided_by(self) -> frozenset[str]:
+        """On what it depends whether the next instruction is executed."""
+        return frozenset().union(*(reads for _, reads in self.decisions))
 
 
 class ThreadWalk(KernelExecution):
@@ -127,6 +133,7 @@ class ThreadWalk(KernelExecution):
         for them, and `specials` the special registers that a thread may read."""
         super().__init__(checked.source, kernel, checked)
         self.flow, self.specials = FlowGraph(kernel), specials
+        self.joins = JoinPoints(kernel, self.flow)
         (self.thread, self.place), self.variables = thread, variables
         self.addresses, self.loops = addresses, loops
         self._objects = sorted(others.items() if others else ((address, name) for name, address in addresses.items()))
@@ -175,6 +182,8 @@ class ThreadWalk(KernelExecution):
             yield ThreadPath((), (), path.registers, True)
             return
         block = self.flow.blocks[path.block]
+        if any(join == path.index for join, _ in path.decisions):
+            path = replace(path, decisions=tuple(each for each in path.decisions if each[0] != path.index))
         if block.finishes is not None or path.index == block.end:
             yield self._at(path, block.next)
             return
@@ -193,16 +202,16 @@ class ThreadWalk(KernelExecution):
         if op.guard is None or (op.plan.meaning.effect is None and not op.plan.meaning.more):
             yield True, path
             return
-        guard = self.guard(op, self._way(path), 0)
+        guard, join = self.guard(op, self._way(path), 0), self.joins.behind(path.block, path.index)
         for holds, condition in ((True, guard), (False, ~guard)):
             if condition is not FALSE:
-                yield holds, self._where(path, condition)
+                yield holds, self._where(path, condition, join)
 
-    def _where(self, path: _Partial, condition: Bool) -> _Partial:
-        """The path where a condition holds."""
-        decided = path.decided_by | variables_in([condition])
+    def _where(self, path: _Partial, condition: Bool, join: int | None = None) -> _Partial:
+        """The path where a condition holds, which decides on what is executed before a join, if there is one."""
+        decisions = (*path.decisions, (join, frozenset(variables_in([condition]))))
         conditions = path.conditions if condition is TRUE else (*path.conditions, condition)
-        return replace(path, conditions=conditions, registers=dict(path.registers), decided_by=decided)
+        return replace(path, conditions=conditions, registers=dict(path.registers), decisions=decisions)
 
     def _way(self, path: _Partial) -> PathState:
         return PathState((TRUE,), (path.registers,))

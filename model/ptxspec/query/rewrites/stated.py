@@ -76,6 +76,17 @@ exists (P0:s == 1 /\\ P2:q == 1 /\\ P0:loaded == 0)""",
 exists (P0:<register> == <stored> /\\ P2:q == 16 /\\ P2:r == 12 /\\ P3:r == 14)""",
     ),
     StatedProgram(
+        "accesses to halves before it and behind it, which it overlaps: it is executed where it is in no race",
+        """{ <location> = 0; }
+ P0@cta 0,gpu 0                               | P1@cta 1,gpu 0                               ;
+ ld.relaxed.gpu.global.b16 s, [<location>]    | ld.relaxed.gpu.global.b16 s, [<location>+2]  ;
+ bne s, 1, E                                  | bne s, 1, E                                  ;
+ <rewrite>                                    | ld.weak.global.b32 r, [<location>]           ;
+ E:                                           | E:                                           ;
+ st.relaxed.gpu.global.b16 [<location>+2], 1  | st.relaxed.gpu.global.b16 [<location>], 1    ;
+exists (P0:s == 1 /\\ P1:s == 1)""",
+    ),
+    StatedProgram(
         "a weak write before it, with which another one is in no order",
         """{ <location> = 0; }
  P0@cta 0,gpu 0         | P1@cta 1,gpu 0                ;
