@@ -4,7 +4,8 @@
 
 Numba's simulator runs a Python thread for each thread of a kernel; Triton's interpreter runs a kernel's Python on NumPy's arrays, block
 by block. Each interpreter is a process of its own, since an environment variable chooses it before the library is imported. The kernels
-are those of tests/interop, where their results are compared with NumPy's.
+are those of tests/interop, where their results are compared with NumPy's; here they have turns of warps, which launches of so few
+threads have only if they ask for them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def numba_here() -> Runs:
 
     def launch_of(name: str) -> Callable[[], object]:
         case = CASES[name](np.random.default_rng(1))
-        return partial(compiled(case.function, case.signature)[case.shape], *case.args)
+        return partial(compiled(case.function, case.signature)[case.shape], *case.args, schedule="warps")
 
     for name in sorted(CASES):
         yield name, partial(launch_of, name)
@@ -76,8 +77,8 @@ def triton_here() -> Runs:
 
     def launch_of(name: str) -> Callable[[], object]:
         launch = CASES[name].launch(np.random.default_rng(1))
-        how = {"profile": "hopper"} if CASES[name].target == 90 else {}
-        return partial(kernel_of(name)[launch.grid], *launch.args, **how)
+        profile = {"profile": "hopper"} if CASES[name].target == 90 else {}
+        return partial(kernel_of(name)[launch.grid], *launch.args, schedule="warps", **profile)
 
     for name, case in sorted(CASES.items()):
         if not case.reported:

@@ -39,7 +39,7 @@ class JoinPoints:
     def _region(self, block: int, join: int) -> set[int] | None:
         """The blocks between one and a join to which all ways from it lead, and none of them round."""
         region: set[int] = set()
-        open_ones: set[int] = set()
+        unfinished: set[int] = set()
 
         def leads_there(number: int) -> bool:
             if number == join or number in region:
@@ -47,15 +47,15 @@ class JoinPoints:
             following = self.flow.blocks[number]
             last = self.kernel.code[following.end - 1] if following.end > following.start else None
             ends = None if last is None else ending(last)
-            if number == block or number in open_ones or (following.next is None and following.taken is None):
+            if number == block or number in unfinished or (following.next is None and following.taken is None):
                 return False
             if following.finishes is not None or not isinstance(ends, effects.Branch | None):
                 return False
             if isinstance(ends, effects.Branch) and (following.taken is None or following.ways):
                 return False
-            open_ones.add(number)
+            unfinished.add(number)
             leads = all(map(leads_there, successors(following)))
-            open_ones.discard(number)
+            unfinished.discard(number)
             region.add(number)
             return leads
 
