@@ -54,24 +54,27 @@ class OperationsMachine(Clusters, Protocol):
     free_node: int
     lines: int
     unlanded: int
-    # the turns that have begun while pieces had not landed
+    # the turns that have begun while pieces had not landed, and how often operations landed since nothing could run
     turns: int
     # how often objects have changed; the operation that completes on one against a rule, and the rule, by its number among those
     # of the step, or 0 where there is no object
     object_changes: int
     completion_fault: int
     completion_rule: int
-    # whether somebody is told of events
+    # whether somebody is told of events, and of faults that are known when CTAs have ended
     observes_operations: int
+    reports_faults: int
     # how many words a thread's record of its completion mechanisms has
     record_words: int
 
     # an operation's: its record, who initiated it, at which instruction, how it completes, its mark there, the object on which it
     # completes or 0 (its mark then says whether it has), whether that begins and ends, the mechanism of those that it follows,
     # plus 1, the step by which it changes memory, plus 1, whether it carries what it writes, how many bytes are in the lists of
-    # what is read, what it carries (of an object: how many operations in flight are to complete on it), the thread's next one (or
-    # the next that is free) and the one before it, and its place among those of which pieces have not landed, plus 1. An object
-    # that has begun is among them, as if an operation wrote it
+    # what is read, what it carries, the thread's next one (or the next that is free) and the one before it, and its place among
+    # those of which pieces have not landed, plus 1. An object that has begun is among them, as if an operation wrote it: in place
+    # of whether it carries something it has the turn at which an operation completed a phase of it last, in place of what it
+    # follows the mechanism by which operations complete on it, plus 1, and in place of what it carries how many are to do so that
+    # are in flight, and how many bytes these have left at the end
     operation: Column
     operation_thread: Column
     operation_op: Column
@@ -168,6 +171,13 @@ class OperationsMachine(Clusters, Protocol):
     def complete(self, mechanism: int, word: int, count: int, /) -> tuple[int, int]:
         """The object with these bits learns, by the mechanism of a number, that an operation of so many bytes is complete: its
         bits then, and the number of the rule that it breaks, from 1 on, or 0."""
+
+    def phase_of(self, word: int, /) -> int:
+        """The number of the phase in which an object is that has these bits."""
+
+    def excess(self, mechanism: int, word: int, left: int, /) -> int:
+        """By the mechanism of a number, how many bytes the object with these bits would have learned of and not known, if so many
+        more came."""
 
     # what an engine supplies
 
@@ -306,6 +316,8 @@ class AsynchronousUse(NamedTuple):
             "is_known_complete": (step_by_number(self.mechanisms, "is_complete"), records_of_thread),
             "is_known_read": (step_by_number(self.mechanisms, "has_read"), records_of_thread),
             "complete": (completed_by_number(self.mechanisms), ()),
+            "excess": (excess_by_number(self.mechanisms), ()),
+            "phase_of": (_phase_of(), ()),
             "element_size": (_looked_up(tuple(of.size for _, of in self.changes)), ()),
             "class_of_change": (_looked_up(tuple(self.classes.index(of) for _, of in self.changes)), ()),
             "change": (_chosen(self.changes, self.profile), ()),
@@ -423,6 +435,33 @@ def completed_by_number(mechanisms: Mechanisms) -> Step:
     operands = dict.fromkeys(("mechanism", "word", "count"), TYPES["u64"])
     complete.__annotations__ = {**operands, "return": results}
     return Step(complete)
+
+
+@lru_cache(256)
+def excess_by_number(mechanisms: Mechanisms) -> Step:
+    """How much objects have learned of that they did not know of, as one step that is given the number of the mechanism."""
+
+    def excess(mechanism: Int, word: Int, left: Int) -> Int:
+        answer = integer(0)
+        for number, each in enumerate(mechanisms):
+            if isinstance(each, ObjectCompletion) and each.excess is not None:
+                answer = select(mechanism == number, each.excess(each.record.unpacked(word), left), answer)
+        return answer
+
+    excess.__annotations__ = dict.fromkeys(("mechanism", "word", "left", "return"), TYPES["u64"])
+    return Step(excess)
+
+
+@cache
+def _phase_of() -> Step:
+    """The phase in which an object is, as a step."""
+
+    def phase_of(word: Int) -> Int:
+        phase: Int = contracts.objects.phase_of(word)
+        return phase
+
+    phase_of.__annotations__ = dict.fromkeys(("word", "return"), TYPES["u64"])
+    return Step(phase_of)
 
 
 @lru_cache(256)
