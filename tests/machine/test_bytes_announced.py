@@ -18,7 +18,6 @@ SHAPES = {
     "one": [(0, 640)],
     "the smaller first": [(512, 128), (0, 512)],
     "the larger first": [(0, 512), (512, 128)],
-    "three": [(0, 256), (256, 128), (384, 256)],
     "four": [(128 * k, 128) for k in range(4)],
 }
 EXPECT = "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [full],"
@@ -87,28 +86,28 @@ def launches() -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("phases", [1, 3])
 @pytest.mark.parametrize("excess", [0, -128, 128])
-@pytest.mark.parametrize("announced", ["before", "after, apart"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_number_of_bytes_but_the_right_one_is_told(shape: str, announced: str, excess: int, phases: int) -> None:
+def test_each_number_of_bytes_but_the_right_one_is_told(shape: str, excess: int, phases: int) -> None:
     for how in launches():
-        told = {outcome(shape, announced, excess, phases, engine, **how) for engine in ENGINES}
+        told = {outcome(shape, "before", excess, phases, engine, **how) for engine in ENGINES}
         if excess == 0:
             assert told == {"right"}, how
         else:
             assert len(told) == 1 and told <= {"stuck object", "copy not waited for"}, how
 
 
-@pytest.mark.parametrize("announced", ["after", "before, apart"])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_wherever_bytes_are_announced(engine: str, announced: str) -> None:
-    for how in launches():
+@pytest.mark.parametrize("announced", ["after", "before, apart", "after, apart"])
+@pytest.mark.parametrize("copies", ["early", "late"])
+def test_wherever_bytes_are_announced(copies: str, announced: str) -> None:
+    for engine in ENGINES:
+        how = {"copies": copies}
         assert outcome("the smaller first", announced, 0, 2, engine, **how) == "right"
         assert outcome("the smaller first", announced, -128, 2, engine, **how) == "copy not waited for"
         assert outcome("the smaller first", announced, 128, 2, engine, **how) == "stuck object"
 
 
-@pytest.mark.parametrize("schedule", ["round-robin", "random:1", "random:2", "warps"])
-@pytest.mark.parametrize("copies", ["early", "late", "each", "random:1", "random:3"])
+@pytest.mark.parametrize("schedule", ["random:1", "warps"])
+@pytest.mark.parametrize("copies", ["early", "late", "each", "random:3"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_in_each_schedule_the_check_tells(engine: str, copies: str, schedule: str) -> None:
     how = {"copies": copies, "schedule": schedule, "check": "race"}
@@ -134,21 +133,21 @@ def test_bytes_that_nobody_announces_are_told_though_nobody_reads_them(engine: s
     assert outcome(shape, "before", -128, 1, engine, read, copies=copies, check="race") == "announced bytes"
 
 
-@pytest.mark.parametrize("left", ["", "mbarrier.inval.shared.b64 [bar];"])
 @pytest.mark.parametrize("copies", ["early", "late"])
-def test_what_nobody_announced_is_told_with_its_number(copies: str, left: str) -> None:
-    """Where a thread has waited for a copy, and more is delivered than the phase counted, in which nobody waits."""
+def test_what_nobody_announced_is_told_with_its_number(copies: str) -> None:
+    """Where a thread has waited for a copy, and more is delivered than the phase counted, in which nobody waits. Of an mbarrier
+    that ends it is not told."""
     text = f"""
 .version 8.4 .target sm_90 .address_size 64
 .visible .entry k(.param .u64 from) {{
-.shared .align 128 .b8 m[256]; .shared .align 8 .b64 bar; .reg .b64 in; .reg .pred over;
+.shared .align 128 .b8 m[256]; .shared .align 8 .b64 bar, other; .reg .b64 in; .reg .pred over;
 ld.param.u64 in, [from]; mbarrier.init.shared.b64 [bar], 1;
 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 112;
 {COPY} [m+128], [in], 112, [bar];
 W: mbarrier.try_wait.parity.shared.b64 over, [bar], 0; @!over bra W;
 {COPY} [m], [in], 80, [bar];
 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;
-mbarrier.test_wait.parity.shared.b64 over, [bar], 1;
+mbarrier.init.shared.b64 [other], 1; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [other], 16; mbarrier.inval.shared.b64 [other];
 ret; }}"""
     notes = []
     for engine in ENGINES:

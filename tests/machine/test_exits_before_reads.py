@@ -32,8 +32,8 @@ ld.param.u64 out, [to]; mov.u32 r, %ctaid.x; mad.wide.u32 out, r, 64, out; mov.u
 {body}
 {ends}
 }}"""
-    how = {"check": "race", "findings": "collect", "args": [np.zeros(64, np.uint32)], "block": block} | how
-    return ptxspec.load(text).launch("k", **how).findings
+    usual: dict[str, Any] = {"check": "race", "findings": "collect", "args": [np.zeros(64, np.uint32)], "block": block}
+    return ptxspec.load(text).launch("k", **(usual | how)).findings
 
 
 @pytest.mark.parametrize("copies", ["early", "late", "each", "random:2"])
@@ -110,7 +110,9 @@ DONE: barrier.cluster.arrive; barrier.cluster.wait;"""
 
 @pytest.mark.parametrize("copies", ["early", "late"])
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("what", ["cp.async.bulk.tensor.2d.global.shared::cta", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add"])
+@pytest.mark.parametrize(
+    "what", ["cp.async.bulk.tensor.2d.global.shared::cta", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add"]
+)
 def test_boxes_are_read_too(what: str, engine: str, copies: str) -> None:
     stored = f"{what}.bulk_group [%map, {{0, 0}}], [room]; {COMMIT}"
     how: dict[str, Any] = {"engine": engine, "copies": copies, "check": "race", "findings": "collect"}

@@ -222,7 +222,7 @@ def batch_ends(m: OperationsMachine) -> None:
 
 
 def what_is_left(m: OperationsMachine) -> None:
-    """Tell of operations in flight that may still read when their CTAs have ended, and of objects that have learned of too much."""
+    """CTAs have ended: tell of operations in flight that may still read, and of objects that have learned of too much."""
     for thread in range(m.slots * m.threads):
         number = m.first_operation[thread]
         while number:
@@ -346,8 +346,6 @@ def object_ends(m: OperationsMachine, place: int) -> None:
     """The object at a location ends."""
     number = object_at(m, place)
     m.object_changes = m.object_changes + 1
-    if m.reports_faults:
-        looks_for_excess(m, number)
     operation_leaves(m, number)
 
 

@@ -49,7 +49,7 @@ class EventKind(IntEnum):
     EXIT = 11
     """a thread ends (no instruction)"""
     REPORT = 13
-    """a check of the launch found something at an instruction, or at an asynchronous operation, at bytes of an address, or none"""
+    """a check of the launch found something at an instruction, or at what it initiated, at bytes of an address, or none"""
 
 
 #: what accesses are

@@ -14,11 +14,12 @@ MOST_KEPT = 100
 
 
 class LaunchFinding(NamedTuple):
-    """A fault that a check of a launch has found. `kind` is "race", "source of a copy", "announced bytes" or "uninitialized",
-    and `note` says in words what is wrong and what is missing. `where` is the thread and the instruction; `other` is the earlier
-    one, of a race, the copy, of a CTA that exits before that has read, or where a value that is not initialized comes from. `size` bytes at `address` of the state space `space` are at fault; of a register that is "",
-    0 and 0. `page` is the document and the line that state the rule. The same two instructions may be at fault many times:
-    `count` says how often, and the rest is of the first time.
+    """A fault that a check of a launch has found. `kind` is "race", "source of a copy", "announced bytes" or "uninitialized", and
+    `note` says in words what is wrong and what is missing. `where` is the thread and the instruction; `other` is the earlier one,
+    of a race, the copy, of a CTA that exits before that has read, or where a value that is not initialized comes from. `size`
+    bytes at `address` of the state space `space` are at fault; of a register that is "", 0 and 0. `page` is the document and the
+    line that state the rule. The same two instructions may be at fault many times: `count` says how often, and the rest is of the
+    first time.
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k() { .shared .b32 s;  .reg .b32 i;  mov.u32 i, %tid.x;  st.shared.u32 [s], i;  ret; }'''

@@ -14,6 +14,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.machine.driver.protocol import Column
+from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.flow import is_on_object, values_of
 from ptxspec.machine.operation_classes import OperationClass, levels_of_strength
 from ptxspec.machine.special import variables_of
@@ -28,7 +29,7 @@ from ptxspec.terms.vocabulary import number as number_of
 from ptxspec.terms.vocabulary import resolve, select
 
 #: how many classes of changes by asynchronous operations there are, at most
-MOST_CLASSES = 20
+MOST_CLASSES: int = contracts.limits.CLASSES
 
 
 class Clusters(Protocol):
@@ -516,7 +517,7 @@ def _settled(term: Int, profile: Profile) -> Int:
 def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None:
     """What a kernel has to do with asynchronous operations under a profile; None if nothing. Raises NotImplementedError for what
     neither engine has: a step of a completion mechanism that may break a rule; and NoChoice if the
-    profile leaves open what an operation changes memory to."""
+    profile leaves open what an operation changes memory to; and LaunchError if its changes are of too many classes."""
     effects = [e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Asynchronous)]
     objects = [e for op in kernel.code if is_on_object(e := op.plan.meaning.effect) and isinstance(e, Access)]
     if not effects and not objects:
@@ -529,7 +530,9 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
     changes = tuple(dict.fromkeys((e.change, OperationClass.of_change(e)) for e in begun if e.change is not None))
-    assert len({of for _, of in changes}) <= MOST_CLASSES
+    if (classes := len({of for _, of in changes})) > MOST_CLASSES:
+        note = f"{kernel.name} has operations of {classes} classes that change memory; {MOST_CLASSES} are the most"
+        raise LaunchError("classes of operations", note)
     targets = (*(e.space for e in begun if not e.only_reads), *(e.space for e in objects))
     return AsynchronousUse(
         mechanisms, advances, changes, _reached(targets), _reached(e.of for e in begun if e.of), profile

@@ -34,9 +34,10 @@ class CompletedAccesses:
 
     def __init__(self, kernel: Kernel):
         effects = {i: op.plan.meaning.effect for i, op in enumerate(kernel.code)}
+        registers = contracts.state_spaces.OF_REGISTERS
         self._effects = {
             i: e for i, e in effects.items()
-            if isinstance(e, Follow) or (isinstance(e, Initiate) and e.space != contracts.state_spaces.OF_REGISTERS and not e.only_reads)
+            if isinstance(e, Follow) or (isinstance(e, Initiate) and e.space != registers and not e.only_reads)
         }  # fmt: skip
         self._ops = list(self._effects)
         #: those whose reads count where they are complete: others may have read before

@@ -1,4 +1,4 @@
-"""What is known to be wrong where CTAs have exited, or mbarriers end: of operations in flight, and of bytes that nobody announced."""
+"""What is known to be wrong where CTAs have exited: of operations in flight, and of bytes that nobody announced."""
 
 from __future__ import annotations
 
@@ -24,15 +24,13 @@ class Location(NamedTuple):
 
 
 class Endings:
-    """Makes findings of what asynchronous operations report when CTAs have exited, or when an object ends."""
+    """Makes findings of what asynchronous operations report when CTAs have exited."""
 
     def __init__(self, checked: Checked, program: KernelProgram, extents: Extents):
         self.checked, self.program, self.extents = checked, program, extents
         self._last: dict[int, int | None] = {}
 
-    def report(
-        self, event: dict[str, int], locate: Callable[[int], Location], collector: FindingCollector
-    ) -> None:
+    def report(self, event: dict[str, int], locate: Callable[[int], Location], collector: FindingCollector) -> None:
         """Make a finding of a report of an operation, if it is one; `locate` gives the address of a place of the host."""
         op, number = event["instruction"], event["operation"]
         if number == 0:
