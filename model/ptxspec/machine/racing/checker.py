@@ -24,7 +24,7 @@ from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
 from ptxspec.machine.racing.completions import CompletedAccesses
-from ptxspec.machine.racing.endings import Endings, Location
+from ptxspec.machine.racing.exits import FaultsAtExit, ProgramAddress
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
 from ptxspec.machine.racing.products import FinishedProducts, ProductEvents, ProductReads
@@ -152,7 +152,7 @@ class RaceChecker:
         #: the array that the last rows were a part of
         self._rows_of: np.ndarray | None = None
         self.products = ProductReads(kernel, extents.threads)
-        self._completed, self._endings = CompletedAccesses(kernel), Endings(checked, program, extents)
+        self._completed, self._endings = CompletedAccesses(kernel), FaultsAtExit(checked, program, extents)
         self._begin_batch(0)
 
     def _made(self, engine: str) -> Shadow:
@@ -230,12 +230,12 @@ class RaceChecker:
         made.array("size_of")[:] = 0
         made.set("ranges", len(ranges))
 
-    def _location(self, place: int) -> Location:
+    def _location(self, place: int) -> ProgramAddress:
         """Where an address of the host is."""
         for r in self._ranges:
             if r.begin <= place < r.begin + r.length:
                 offset = place - r.begin
-                return Location(unbanked(r.space), r.base + (offset % r.apart if r.apart else offset))
+                return ProgramAddress(unbanked(r.space), r.base + (offset % r.apart if r.apart else offset))
         raise AssertionError("an access of none of the launch's arrays is a suspect")
 
     # events --------------------------------------------------------------------------------------------------------------

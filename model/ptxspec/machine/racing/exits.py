@@ -16,21 +16,23 @@ from ptxspec.terms.effects import Exit, Initiate, Return
 from ptxspec.terms.registries import RULES, ObjectCompletion
 
 
-class Location(NamedTuple):
+class ProgramAddress(NamedTuple):
     """An address of the host as a program sees it: the state space, and the address there."""
 
     space: str
     address: int
 
 
-class Endings:
+class FaultsAtExit:
     """Makes findings of what asynchronous operations report when CTAs have exited."""
 
     def __init__(self, checked: Checked, program: KernelProgram, extents: Extents):
         self.checked, self.program, self.extents = checked, program, extents
         self._last: dict[int, int | None] = {}
 
-    def report(self, event: dict[str, int], locate: Callable[[int], Location], collector: FindingCollector) -> None:
+    def report(
+        self, event: dict[str, int], locate: Callable[[int], ProgramAddress], collector: FindingCollector
+    ) -> None:
         """Make a finding of a report of an operation, if it is one; `locate` gives the address of a place of the host."""
         op, number = event["instruction"], event["operation"]
         if number == 0:
