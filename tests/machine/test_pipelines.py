@@ -67,6 +67,10 @@ cp.async.bulk.wait_group 0;
 DONE: ret;
 }
 """
+ANNOUNCE = "mbarrier.arrive.expect_tx.shared.b64 _, [%full], 512;"
+COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+IN_TWO = f"""{ANNOUNCE.replace("512", "384")} {COPY} [%room], [%in], 128, [%full];
+add.u32 %room, %room, 128; add.u64 %in, %in, 128; {COPY} [%room], [%in], 384, [%full]; sub.u64 %in, %in, 128;"""
 MISTAKES: dict[str, tuple[str, str]] = {
     "full barriers wait for two": ("mbarrier.init.shared.b64 [%full], 1", "mbarrier.init.shared.b64 [%full], 2"),
     "empty barriers wait for one fewer": ("[%empty], 32", "[%empty], 31"),
@@ -99,7 +103,22 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "sums are copied without a fence": ("fence.proxy.async.shared::cta;", ""),
     "stages are given back without a fence": ("fence.proxy.async;\n", ""),
     "sums are copied before all are there": ("bar.sync 1, 32;", ""),
+    "the CTA exits before sums have been read": ("cp.async.bulk.wait_group 0;", ""),
+    "sums are waited for before they are a group": (
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;", "cp.async.bulk.wait_group 0; cp.async.bulk.commit_group;",
+    ),
+    "128 bytes too few are announced": ("_, [%full], 512", "_, [%full], 384"),
+    "a tile is copied in two parts, of which one is announced": (f"{ANNOUNCE}\n{COPY} [%room], [%in], 512, [%full];", IN_TWO),
 }  # fmt: skip
+
+
+def test_a_tile_may_be_copied_in_two_parts() -> None:
+    right, wrong = MISTAKES["a tile is copied in two parts, of which one is announced"]
+    data, sums = tiles()
+    for engine in ENGINES:
+        text = PIPELINE.replace(right, wrong.replace("_, [%full], 384", "_, [%full], 512"))
+        given = outcome(text, data, engine, check="race")
+        assert isinstance(given, np.ndarray) and (given == sums).all()
 
 
 def outcome(text: str, data: np.ndarray, engine: str, **how: Any) -> np.ndarray | ptxspec.LaunchError:
@@ -131,14 +150,15 @@ def test_the_pipeline_is_right(engine: str, copies: str, check: str | None) -> N
     assert (given == sums).all()
 
 
+@pytest.mark.parametrize("copies", ["early", "late"])
 @pytest.mark.parametrize("what", MISTAKES)
-def test_a_mistake_is_told_or_seen(what: str) -> None:
+def test_a_mistake_is_told_or_seen(what: str, copies: str) -> None:
     right, wrong = MISTAKES[what]
     assert PIPELINE.count(right) == 1, what
     data, sums = tiles()
     for schedule in SCHEDULES:
         both = [
-            outcome(PIPELINE.replace(right, wrong), data, e, check="race", copies="late", schedule=schedule)
+            outcome(PIPELINE.replace(right, wrong), data, e, check="race", copies=copies, schedule=schedule)
             for e in ENGINES
         ]
         exact, native = (given if isinstance(given, ptxspec.LaunchError) else given.tolist() for given in both)

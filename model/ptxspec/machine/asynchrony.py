@@ -24,6 +24,7 @@ EARLY, LATE, EACH, RANDOM = (_page.LANDING[way] for way in ("early", "late", "ea
 AT_ONCE: int = _page.AT_ONCE
 BEFORE_A_TURN: int = _page.BEFORE_A_TURN
 LATEST: int = _page.LATEST
+BEHIND_A_PHASE: int = _page.BEHIND_A_PHASE
 OPERATIONS: int = _limits.OPERATIONS
 LINES: int = _limits.LINES
 LINE_LOG2: int = _limits.LINE_LOG2
@@ -31,8 +32,8 @@ OBJECT: int = _page.OBJECT
 #: how many lists of operations there are for lines, a power of two, and which half of them is which
 LISTS = 1 << 14
 TARGET, SOURCE = 0, LISTS
-READ, WRITE, INITIATE, END = (
-    int(kind) for kind in (EventKind.READ, EventKind.WRITE, EventKind.INITIATE, EventKind.END)
+READ, WRITE, INITIATE, END, REPORT = (
+    int(kind) for kind in (EventKind.READ, EventKind.WRITE, EventKind.INITIATE, EventKind.END, EventKind.REPORT)
 )
 
 
@@ -78,6 +79,8 @@ def operation_begins(
     m.operation_lives[number] = there != 0
     if there:
         m.operation_low[there] = m.operation_low[there] + 1
+        if follows == 0:
+            m.operation_follows[there] = mechanism + 1
     m.operation_mark[number] = 0 if completes else m.mark(thread, mechanism)
     if m.observes_operations:
         m.tell_operation(INITIATE, op, thread, number, target if size else source, size)
@@ -204,6 +207,8 @@ def operation_ends(m: OperationsMachine, number: int) -> None:
 
 def batch_ends(m: OperationsMachine) -> None:
     """The resident CTAs have ended: no operation outlives them, and no object is told of one."""
+    if m.reports_faults:
+        what_is_left(m)
     for thread in range(m.slots * m.threads):
         number = m.first_operation[thread]
         while number:
@@ -216,6 +221,39 @@ def batch_ends(m: OperationsMachine) -> None:
         m.completion[i] = 0
 
 
+def what_is_left(m: OperationsMachine) -> None:
+    """CTAs have ended: tell of operations in flight that may still read, and of objects that have learned of too much."""
+    for thread in range(m.slots * m.threads):
+        number = m.first_operation[thread]
+        while number:
+            if m.operation_lives[number]:
+                there = object_at(m, m.operation_object[number])
+                _, size, _, _ = m.footprint(number)
+                if there and m.operation_follows[number] == 0:
+                    m.operation_high[there] = m.operation_high[there] + size
+            if m.reports_faults:
+                if m.operation_listed[number]:
+                    _, _, source, read = m.footprint(number)
+                    m.tell_operation(REPORT, m.operation_op[number], thread, number, source, read)
+            number = m.operation_next[number]
+    for thread in range(m.slots * m.threads):
+        number = m.first_operation[thread]
+        while number:
+            if m.operation_mechanism[number] == LIVES:
+                looks_for_excess(m, number)
+            number = m.operation_next[number]
+
+
+def looks_for_excess(m: OperationsMachine, number: int) -> None:
+    """Tell of an object on which operations have completed that have delivered more than it knew of."""
+    if m.operation_follows[number]:
+        place = m.operation_object[number]
+        excess = m.excess(m.operation_follows[number] - 1, m.read_object(place), m.operation_high[number])
+        if m.reports_faults:
+            if excess:
+                m.tell_operation(REPORT, m.operation_op[number], m.operation_thread[number], -number, place, excess)
+
+
 def completes_on_object(m: OperationsMachine, number: int) -> None:
     """All pieces of an operation have landed. If it completes on an object, that learns it, and the operation ends, with those
     that it follows."""
@@ -224,6 +262,7 @@ def completes_on_object(m: OperationsMachine, number: int) -> None:
         if m.operation_follows[number]:
             those_before_complete(m, number)
         broken = 0
+        there = 0
         if m.operation_lives[number]:
             there = object_at(m, place)
             if there == 0:
@@ -235,12 +274,14 @@ def completes_on_object(m: OperationsMachine, number: int) -> None:
         mechanism = m.operation_mechanism[number]
         if m.observes_operations:
             m.tell_bytes(READ, m.operation_op[number], m.operation_thread[number], -number, place, OBJECT_BITS // 8)
-        word = m.read_object(place)
-        word, broken = m.complete(mechanism, word, size)
+        before = m.read_object(place)
+        word, broken = m.complete(mechanism, before, size)
         if broken:
             m.completion_fault = number
             m.completion_rule = broken
             return
+        if there and m.phase_of(before) != m.phase_of(word):
+            m.operation_carries[there] = m.turns
         m.object_changes = m.object_changes + 1
         m.write_object(place, word)
         if m.observes_operations:
@@ -286,9 +327,11 @@ def object_begins(m: OperationsMachine, thread: int, op: int, place: int) -> int
     if number:
         m.initiate(number, place, OBJECT, place, 0, 0, 0, 0, 0)
         m.operation_mark[number] = 0
+        m.operation_carries[number] = m.turns - turns_behind_a_phase(m)
         m.operation_follows[number] = 0
         m.operation_lives[number] = 0
         m.operation_low[number] = 0
+        m.operation_high[number] = 0
         m.object_changes = m.object_changes + 1
     return number
 
@@ -331,7 +374,7 @@ def turn_begins(m: OperationsMachine) -> int:
     if m.landing_way == LATE or m.landing_way == EARLY:
         m.turns = m.turns + 1
         if m.turns % LATEST == 0:
-            objects_complete(m)
+            those_on_objects_complete(m, turns_behind_a_phase(m))
         return m.completion_fault
     count = 1
     if m.landing_way == RANDOM:
@@ -358,16 +401,37 @@ def turn_begins(m: OperationsMachine) -> int:
 
 
 def objects_complete(m: OperationsMachine) -> int:
-    """The operations in flight land that complete on objects. The one that does so against a rule; 0 if none does."""
+    """No thread can run: the operations in flight land that complete on objects. The one that does so against a rule; 0 if none
+    does."""
+    m.turns = m.turns + 1
+    return those_on_objects_complete(m, 1)
+
+
+def turns_behind_a_phase(m: OperationsMachine) -> int:
+    """How many turns threads have, where some can run, before other operations complete on an object."""
+    return BEHIND_A_PHASE * m.slots * m.threads
+
+
+def those_on_objects_complete(m: OperationsMachine, turns: int) -> int:
+    """The operations in flight land that complete on objects, but none on one of which another has completed a phase so few turns
+    ago: those that wait for the phase go on before. The one that completes against a rule; 0 if none does."""
     i = m.unlanded
     while i > 0:
         i = i - 1
         if i < m.unlanded:
             number = m.unlanded_operations[i]
-            if m.operation_object[number]:
+            if m.operation_object[number] and not is_behind_a_phase(m, number, turns):
                 rest_lands(m, number)
                 completes_on_object(m, number)
     return m.completion_fault
+
+
+def is_behind_a_phase(m: OperationsMachine, number: int, turns: int) -> int:
+    """Whether an operation is to complete on an object of which another one has completed a phase so few turns ago."""
+    if m.operation_lives[number] == 0:
+        return 0
+    there = object_at(m, m.operation_object[number])
+    return there != 0 and m.turns - m.operation_carries[there] < turns
 
 
 def rest_lands(m: OperationsMachine, number: int) -> None:
@@ -542,7 +606,8 @@ def are_spared(m: OperationsMachine, which: int, begin: int, size: int, thread: 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     operation_begins, is_noted, pieces_land, those_before_complete, object_at, object_begins, may_end, object_ends,
     object_changes_now, completion_breaks, may_begin, operations_end, operation_leaves, source_is_free, operation_ends,
-    batch_ends, completes_on_object, turn_begins, objects_complete, rest_lands,
+    batch_ends, what_is_left, looks_for_excess, completes_on_object, turn_begins, objects_complete,
+    those_on_objects_complete, turns_behind_a_phase, is_behind_a_phase, rest_lands,
     piece_lands, copy, change_elements, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
     nearness, is_spared, are_spared,
 )  # fmt: skip

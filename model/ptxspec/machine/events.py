@@ -49,7 +49,7 @@ class EventKind(IntEnum):
     EXIT = 11
     """a thread ends (no instruction)"""
     REPORT = 13
-    """a check of the launch found something at an instruction, at bytes of an address, or none"""
+    """a check of the launch found something at an instruction, or at what it initiated, at bytes of an address, or none"""
 
 
 #: what accesses are
@@ -108,7 +108,7 @@ class ObservedEvents(NamedTuple):
         """What is observed where observers are told of events of these kinds, and the launch is checked so."""
         everywhere = RACE not in checks or not OF_ACCESSES.isdisjoint(kinds)
         noted = frozenset(kinds) | (OF_RACES if RACE in checks else frozenset())
-        noted |= {EventKind.REPORT} if UNINITIALIZED in checks else frozenset()
+        noted |= {EventKind.REPORT} if checks else frozenset()
         each_arrival = RACE not in checks or not OF_ARRIVALS.isdisjoint(kinds)
         return cls(counts, noted, checks, everywhere, each_arrival)
 

@@ -233,7 +233,7 @@ class ExactRun:
         from ptxspec.machine.in_flight import ExactOperations  # a page that few kernels need
 
         used, row = self.program.asynchronous, self.program.row
-        operations = ExactOperations(m, used, copies, self.note_operation, self.observed.operations, row)
+        operations = ExactOperations(m, used, copies, self.note_operation, self.observed, row)
         self.memory.in_flight = operations.in_flight
         return operations
 

@@ -14,12 +14,13 @@ MOST_KEPT = 100
 
 
 class LaunchFinding(NamedTuple):
-    """A fault that a check of a launch has found. `kind` is "race", "uninitialized" or "leak", and `note` says in words what is
-    wrong and what is missing. `where` is the thread and the instruction, of a leak the one that asked for the memory; `other` is
-    the earlier one, of a race, or where a value that is not initialized comes from. `size` bytes at `address` of the state space
-    `space` are at fault; of a register that is "", 0 and 0. `page` is the document and the line that state the
-    rule. The same two instructions may be at fault many times: `count` says how often, and the rest is of the first time; of a
-    leak it is the number of pieces that one instruction has asked for.
+    """A fault that a check of a launch has found. `kind` is "race", "source of a copy", "announced bytes", "uninitialized" or
+    "leak", and `note` says in words what is wrong and what is missing. `where` is the thread and the instruction, of a leak the
+    one that asked for the memory; `other` is the earlier one, of a race, the copy, of a CTA that exits before that has read, or
+    where a value that is not initialized comes from. `size` bytes at `address` of the state space `space` are at fault; of a
+    register that is "", 0 and 0. `page` is the document and the line that state the rule. The same two instructions may be at
+    fault many times: `count` says how often, and the rest is of the first time; of a leak it is the number of pieces that one
+    instruction has asked for.
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k() { .shared .b32 s;  .reg .b32 i;  mov.u32 i, %tid.x;  st.shared.u32 [s], i;  ret; }'''

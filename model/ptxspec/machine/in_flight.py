@@ -17,7 +17,7 @@ from ptxspec.machine.arrays import address_of
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.errors import RacingAccess, Violation
-from ptxspec.machine.events import UNIT, EventKind
+from ptxspec.machine.events import RACE, UNIT, EventKind, ObservedEvents
 from ptxspec.machine.flow import spelled
 from ptxspec.machine.memory import Place
 from ptxspec.machine.operations import ARRAYS, AsynchronousUse
@@ -226,7 +226,7 @@ class ExactOperations:
         used: AsynchronousUse,
         copies: Copies,
         note: Callable[..., None],
-        observed: bool,
+        observed: ObservedEvents,
         registers: RegisterRow,
     ):
         """`note` is called with each event of an operation, if these are `observed`; `registers` are those of a thread that may
@@ -250,7 +250,7 @@ class ExactOperations:
             target, (_bytes(low) + _bytes(high))[begin : begin + count]
         )
         machine.read_object = lambda place: int.from_bytes(places.read(place, OBJECT_BITS // 8), "little")
-        machine.observes_operations = int(observed)
+        machine.observes_operations, machine.reports_faults = int(observed.operations), int(RACE in observed.checks)
 
         def tell_operation(kind: int, op: int, thread: int, number: int, target: int, size: int) -> None:
             location = places.address(target) if target else 0

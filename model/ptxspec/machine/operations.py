@@ -14,6 +14,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.machine.driver.protocol import Column
+from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.flow import is_on_object, values_of
 from ptxspec.machine.operation_classes import OperationClass, levels_of_strength
 from ptxspec.machine.special import variables_of
@@ -28,7 +29,7 @@ from ptxspec.terms.vocabulary import number as number_of
 from ptxspec.terms.vocabulary import resolve, select
 
 #: how many classes of changes by asynchronous operations there are, at most
-MOST_CLASSES = 20
+MOST_CLASSES: int = contracts.limits.CLASSES
 
 
 class Clusters(Protocol):
@@ -54,24 +55,27 @@ class OperationsMachine(Clusters, Protocol):
     free_node: int
     lines: int
     unlanded: int
-    # the turns that have begun while pieces had not landed
+    # the turns that have begun while pieces had not landed, and how often operations landed since nothing could run
     turns: int
     # how often objects have changed; the operation that completes on one against a rule, and the rule, by its number among those
     # of the step, or 0 where there is no object
     object_changes: int
     completion_fault: int
     completion_rule: int
-    # whether somebody is told of events
+    # whether somebody is told of events, and of faults that are known when CTAs have ended
     observes_operations: int
+    reports_faults: int
     # how many words a thread's record of its completion mechanisms has
     record_words: int
 
     # an operation's: its record, who initiated it, at which instruction, how it completes, its mark there, the object on which it
     # completes or 0 (its mark then says whether it has), whether that begins and ends, the mechanism of those that it follows,
     # plus 1, the step by which it changes memory, plus 1, whether it carries what it writes, how many bytes are in the lists of
-    # what is read, what it carries (of an object: how many operations in flight are to complete on it), the thread's next one (or
-    # the next that is free) and the one before it, and its place among those of which pieces have not landed, plus 1. An object
-    # that has begun is among them, as if an operation wrote it
+    # what is read, what it carries, the thread's next one (or the next that is free) and the one before it, and its place among
+    # those of which pieces have not landed, plus 1. An object that has begun is among them, as if an operation wrote it: in place
+    # of whether it carries something it has the turn at which an operation completed a phase of it last, in place of what it
+    # follows the mechanism by which operations complete on it, plus 1, and in place of what it carries how many are to do so that
+    # are in flight, and how many bytes these have left at the end
     operation: Column
     operation_thread: Column
     operation_op: Column
@@ -168,6 +172,13 @@ class OperationsMachine(Clusters, Protocol):
     def complete(self, mechanism: int, word: int, count: int, /) -> tuple[int, int]:
         """The object with these bits learns, by the mechanism of a number, that an operation of so many bytes is complete: its
         bits then, and the number of the rule that it breaks, from 1 on, or 0."""
+
+    def phase_of(self, word: int, /) -> int:
+        """The number of the phase in which an object is that has these bits."""
+
+    def excess(self, mechanism: int, word: int, left: int, /) -> int:
+        """By the mechanism of a number, how many bytes the object with these bits would have learned of and not known, if so many
+        more came."""
 
     # what an engine supplies
 
@@ -306,6 +317,8 @@ class AsynchronousUse(NamedTuple):
             "is_known_complete": (step_by_number(self.mechanisms, "is_complete"), records_of_thread),
             "is_known_read": (step_by_number(self.mechanisms, "has_read"), records_of_thread),
             "complete": (completed_by_number(self.mechanisms), ()),
+            "excess": (excess_by_number(self.mechanisms), ()),
+            "phase_of": (_phase_of(), ()),
             "element_size": (_looked_up(tuple(of.size for _, of in self.changes)), ()),
             "class_of_change": (_looked_up(tuple(self.classes.index(of) for _, of in self.changes)), ()),
             "change": (_chosen(self.changes, self.profile), ()),
@@ -426,6 +439,33 @@ def completed_by_number(mechanisms: Mechanisms) -> Step:
 
 
 @lru_cache(256)
+def excess_by_number(mechanisms: Mechanisms) -> Step:
+    """How much objects have learned of that they did not know of, as one step that is given the number of the mechanism."""
+
+    def excess(mechanism: Int, word: Int, left: Int) -> Int:
+        answer = integer(0)
+        for number, each in enumerate(mechanisms):
+            if isinstance(each, ObjectCompletion) and each.excess is not None:
+                answer = select(mechanism == number, each.excess(each.record.unpacked(word), left), answer)
+        return answer
+
+    excess.__annotations__ = dict.fromkeys(("mechanism", "word", "left", "return"), TYPES["u64"])
+    return Step(excess)
+
+
+@cache
+def _phase_of() -> Step:
+    """The phase in which an object is, as a step."""
+
+    def phase_of(word: Int) -> Int:
+        phase: Int = contracts.objects.phase_of(word)
+        return phase
+
+    phase_of.__annotations__ = dict.fromkeys(("word", "return"), TYPES["u64"])
+    return Step(phase_of)
+
+
+@lru_cache(256)
 def step_in_record(mechanisms: Mechanisms, number: int, step: Step) -> Step:
     """A step on the record of the mechanism of a number, as one on that of all mechanisms."""
     kind = _record_of(mechanisms)
@@ -477,7 +517,7 @@ def _settled(term: Int, profile: Profile) -> Int:
 def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None:
     """What a kernel has to do with asynchronous operations under a profile; None if nothing. Raises NotImplementedError for what
     neither engine has: a step of a completion mechanism that may break a rule; and NoChoice if the
-    profile leaves open what an operation changes memory to."""
+    profile leaves open what an operation changes memory to; and LaunchError if its changes are of too many classes."""
     effects = [e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Asynchronous)]
     objects = [e for op in kernel.code if is_on_object(e := op.plan.meaning.effect) and isinstance(e, Access)]
     if not effects and not objects:
@@ -490,7 +530,9 @@ def asynchronous_use(kernel: Kernel, profile: Profile) -> AsynchronousUse | None
             raise NotImplementedError(f"the step {step.__name__} of a completion mechanism may break a rule")
     begun = [effect for effect in effects if isinstance(effect, Initiate)]
     changes = tuple(dict.fromkeys((e.change, OperationClass.of_change(e)) for e in begun if e.change is not None))
-    assert len({of for _, of in changes}) <= MOST_CLASSES
+    if (classes := len({of for _, of in changes})) > MOST_CLASSES:
+        note = f"{kernel.name} has operations of {classes} classes that change memory; {MOST_CLASSES} are the most"
+        raise LaunchError("classes of operations", note)
     targets = (*(e.space for e in begun if not e.only_reads), *(e.space for e in objects))
     return AsynchronousUse(
         mechanisms, advances, changes, _reached(targets), _reached(e.of for e in begun if e.of), profile

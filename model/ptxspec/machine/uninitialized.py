@@ -21,8 +21,8 @@ from ptxspec.machine.memory import LaunchMemory
 from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.terms.effects import Access, Examine, Report, Return
 
-_KIND, _FIRST, _INSTRUCTION, _THREAD, _LOCATION, _SIZE = (
-    WORDS.index(word) for word in ("kind", "first", "instruction", "thread", "location", "size")
+_KIND, _FIRST, _INSTRUCTION, _THREAD, _LOCATION, _SIZE, _OPERATION = (
+    WORDS.index(word) for word in ("kind", "first", "instruction", "thread", "location", "size", "operation")
 )
 
 
@@ -58,7 +58,7 @@ class UninitializedChecker:
         self._sources: dict[int, UndefinedSources] = {}
 
     def tell(self, rows: np.ndarray) -> None:
-        for row in rows[rows[:, _KIND] == EventKind.REPORT].tolist():
+        for row in rows[(rows[:, _KIND] == EventKind.REPORT) & (rows[:, _OPERATION] == 0)].tolist():
             index, effect = row[_INSTRUCTION], self.program.kernel.code[row[_INSTRUCTION]].plan.meaning.effect
             assert isinstance(effect, Report | Examine)
             if effect.what == READ_FIRST:

@@ -186,11 +186,14 @@ class CompletionMechanism(NamedTuple):
 
 class ObjectCompletion(NamedTuple):
     """How an object in memory learns that asynchronous operations are complete: a step that takes the object's record and the
-    number of bytes of an operation, and gives the record. `lives` says whether such objects begin and end."""
+    number of bytes of an operation, and gives the record. `lives` says whether such objects begin and end. Where there is one,
+    the step `excess` takes the record at the end, and a number of bytes that operations have left to deliver, and tells how many
+    bytes the object has not been told of before."""
 
     name: str
     completes: Step
     lives: bool = False
+    excess: Step | None = None
 
     @property
     def record(self) -> type[State]:
@@ -221,11 +224,15 @@ def completion_mechanism(
 OBJECT_BITS = 64
 
 
-def object_completion(name: str, *, completes: Step, lives: bool = False) -> ObjectCompletion:
+def object_completion(
+    name: str, *, completes: Step, lives: bool = False, excess: Step | None = None
+) -> ObjectCompletion:
     """Declare that operations may complete on an object in memory, which begins and ends if it `lives`."""
     if (len(completes.states), len(completes.operands), completes.changes, len(completes.results)) != (1, 1, 1, 0):
         raise blame(f"{name}: `completes` takes a record and a number of bytes, and gives the record")
-    mechanism = ObjectCompletion(name, completes, lives)
+    if excess is not None and (len(excess.states), len(excess.operands), len(excess.results)) != (1, 1, 1):
+        raise blame(f"{name}: `excess` takes a record and a number of bytes, and gives a number of bytes")
+    mechanism = ObjectCompletion(name, completes, lives, excess)
     if mechanism.record.object_bits() != OBJECT_BITS:
         raise blame(f"{name}: the object has {mechanism.record.object_bits()} bits, not {OBJECT_BITS}")
     return _declared(mechanism)

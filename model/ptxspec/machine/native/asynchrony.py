@@ -7,6 +7,7 @@ from functools import cache
 
 import ptxspec.machine.native.events as events
 from ptxspec.machine import hosts
+from ptxspec.machine.events import RACE
 from ptxspec.machine.native.compiling import Array, BoundStep, Environment, compiled
 from ptxspec.machine.native.context import FIELD, field_text
 from ptxspec.machine.native.layout import Layout
@@ -107,12 +108,13 @@ def functions(layout: Layout) -> frozenset[str]:
     """What calls of the functions of machine/asynchrony.py need, and of `thread_advances`, for a kernel that uses some."""
     used = layout.program.asynchronous
     assert used is not None
-    return functions_of(used, layout.checked, layout.program.flow.observed.operations)
+    observed = layout.program.flow.observed
+    return functions_of(used, layout.checked, observed.operations, RACE in observed.checks)
 
 
 @cache
-def functions_of(used: AsynchronousUse, checked: bool, observes: bool) -> frozenset[str]:
-    """The same for a kernel that uses so much, in a launch that observes operations, or does not."""
+def functions_of(used: AsynchronousUse, checked: bool, observes: bool, reports: bool) -> frozenset[str]:
+    """The same for a kernel that uses so much, in a launch that observes operations and reports their faults, or does not."""
     from ptxspec.machine import asynchrony  # with a page that few kernels need
 
     steps = {name: BoundStep(*taken) for name, taken in used.steps().items()}
@@ -121,7 +123,8 @@ def functions_of(used: AsynchronousUse, checked: bool, observes: bool) -> frozen
         "copy_bytes": 3, "fill_bytes": 3, "write_carried": 5, "read_element": 2, "write_element": 3, "read_object": 1,
         "write_object": 2, "tell_operation": 6, "tell_bytes": 6,
     }  # fmt: skip
-    world = Environment(FIELD, arrays, steps, supplied, checked, {"observes_operations": int(observes)})
+    constants = {"observes_operations": int(observes), "reports_faults": int(reports)}
+    world = Environment(FIELD, arrays, steps, supplied, checked, constants)
     needs = set(hosts.NEEDS)
     if observes:
         needs |= {*events.event(checked), events.OF_OPERATIONS}

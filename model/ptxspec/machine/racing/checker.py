@@ -23,6 +23,8 @@ from ptxspec.machine.observing import HostRange, host_ranges
 from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.machine.racing import shadow
 from ptxspec.machine.racing.classes import NO_CLASS, OperationClasses
+from ptxspec.machine.racing.completions import CompletedAccesses
+from ptxspec.machine.racing.exits import FaultsAtExit, ProgramAddress
 from ptxspec.machine.racing.knowledge import Knowledge
 from ptxspec.machine.racing.logs import CTA, THREAD, WARP, Known
 from ptxspec.machine.racing.products import FinishedProducts, ProductEvents, ProductReads
@@ -109,13 +111,6 @@ class CellPool:
         return arrays
 
 
-class _Location(NamedTuple):
-    """An address of the host as a program sees it: the state space, the address, and what part of the space it is in."""
-
-    space: str
-    address: int
-
-
 class RaceChecker:
     """The check of one launch. What it is told of, it holds against what was accessed before, and reports what races."""
 
@@ -157,6 +152,7 @@ class RaceChecker:
         #: the array that the last rows were a part of
         self._rows_of: np.ndarray | None = None
         self.products = ProductReads(kernel, extents.threads)
+        self._completed, self._endings = CompletedAccesses(kernel), FaultsAtExit(checked, program, extents)
         self._begin_batch(0)
 
     def _made(self, engine: str) -> Shadow:
@@ -234,18 +230,20 @@ class RaceChecker:
         made.array("size_of")[:] = 0
         made.set("ranges", len(ranges))
 
-    def _location(self, place: int) -> _Location:
+    def _location(self, place: int) -> ProgramAddress:
         """Where an address of the host is."""
         for r in self._ranges:
             if r.begin <= place < r.begin + r.length:
                 offset = place - r.begin
-                return _Location(unbanked(r.space), r.base + (offset % r.apart if r.apart else offset))
+                return ProgramAddress(unbanked(r.space), r.base + (offset % r.apart if r.apart else offset))
         raise AssertionError("an access of none of the launch's arrays is a suspect")
 
     # events --------------------------------------------------------------------------------------------------------------
 
     def tell(self, rows: np.ndarray) -> None:
         """Events have happened: rows of `events.WORDS`."""
+        reports = rows[rows[:, WORDS.index("kind")] == EventKind.REPORT]
+        rows = self._completed.repeated(rows)
         if self.classes.objects:
             rows = rows.copy()
             rows[rows[:, WORDS.index("operation")] < 0, shadow.INSTRUCTION] += self.classes.objects
@@ -256,6 +254,8 @@ class RaceChecker:
             at = self._follow(rows, at, stop.first)
             self._see(stop)
         self._follow(rows, at, len(rows))
+        for row in reports.tolist():
+            self._endings.report(dict(zip(WORDS, row, strict=True)), self._location, self.collector)
 
     def _follow(self, rows: np.ndarray, at: int, count: int) -> int:
         """Look at events from one on, and give how many there are then."""
