@@ -61,6 +61,7 @@ def test_what_goes_in_and_what_comes_out() -> None:
     assert not any(f.meaning().borrows for f in carries() if not f.syntax.opcode.startswith("sub"))
 
 
+@pytest.mark.slow
 def test_no_other_form_uses_the_condition_code() -> None:
     assert [f for f in representatives(ptxspec.forms()) if f.meaning().uses_carry] == carries()
 

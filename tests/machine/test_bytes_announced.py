@@ -7,6 +7,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 
 

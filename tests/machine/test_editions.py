@@ -283,6 +283,7 @@ def test_a_fragments_version_is_checked(text: str, said: str) -> None:
 # What the text says of it -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # `make lint` asks the same
 def test_every_change_is_told_of() -> None:
     assert changes.complaints() == []
 

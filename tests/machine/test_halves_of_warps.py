@@ -12,6 +12,8 @@ from launching import both, text, text_of_turns
 import ptxspec
 from ptxspec.terms.native import has_masked_stores
 
+pytestmark = pytest.mark.sample(4)
+
 #: a thread (x, y) acts whose bit is set in the word y of `masks`; its element has the number `first + y * pitch + x`, or is the same
 #: for all of a row
 PLACE = """
