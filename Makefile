@@ -50,7 +50,7 @@ page: install
 test: install
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not long and not slow"
 
-# what takes seconds each: a third of the time for a hundredth of the tests
+# what takes seconds each, and the cases that samples leave out
 test-slow: install
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "slow and not long"
 
