@@ -908,6 +908,7 @@ BESIDE = copying(
 PARTLY = copying(f"mov.u32 %r6, 3; cp.async.ca.shared.global [%r4], [%rd3], 4, %r6; cp.async.wait_all; {TAKE}")
 
 
+@pytest.mark.sample(4, lambda name, **_: [name])
 @pytest.mark.parametrize(
     ("name", "wrong", "source"),
     [

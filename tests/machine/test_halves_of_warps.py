@@ -74,6 +74,7 @@ def given(kind: str, masks: str, pitch: int, first: int, count: int) -> list[Any
     return [out, MASKS[masks](), np.int32(pitch), np.int32(first)]
 
 
+@pytest.mark.sample(8, lambda kind, way: [kind])
 @pytest.mark.parametrize(
     ("kind", "way"), [(kind, way) for kind in ADDS for way in WAYS if kind != "alike" or way == "by a guard"]
 )
