@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,14 +59,34 @@ def private_path() -> Iterator[Path]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `one_in(n)` one case of every n runs by default, by turns the first, the second and so on, since the first of
-    every two may all be of one engine; the others run with the long tests."""
+    """Which cases of a test run by default.
+
+    Of a test marked `one_in(n)` one case of every n does, by turns the first, the second and so on, since the first of every two may
+    all be of one engine; the others run with the long tests.
+
+    Of a test marked `sample(n)`, by itself or with its file, those do that are the first with the value of one of several parameters,
+    such as the engine, and one of every n by a digest of its name, so that a further case changes nothing about the others. The
+    others run with the slow tests. `sample(n, keys)` says what must not be without a case instead: `keys` takes the parameters."""
     met: Counter[str] = Counter()
+    covered: set[tuple[str, object]] = set()
     for item in items:
-        mark = item.get_closest_marker("one_in")
-        if mark is not None:
-            function = item.nodeid.partition("[")[0]
+        function = item.nodeid.partition("[")[0]
+        if (mark := item.get_closest_marker("one_in")) is not None:
             turn, place = divmod(met[function], mark.args[0])
             if place != turn % mark.args[0]:
                 item.add_marker(pytest.mark.long)
             met[function] += 1
+        mark, call = item.get_closest_marker("sample"), getattr(item, "callspec", None)
+        if mark is not None and call is not None and not any(map(item.get_closest_marker, ("slow", "long"))):
+            n, keys = mark.args if len(mark.args) > 1 else (*mark.args, _values)
+            own = {(function, key) for key in keys(**call.params)}
+            if own <= covered and zlib.crc32(item.nodeid.encode()) % n:
+                item.add_marker(pytest.mark.slow)
+            covered |= own
+
+
+def _values(**parameters: object) -> list[object]:
+    """What a sample has a case of, if nothing else is said: each value of several parameters; of a single one just the first."""
+    if len(parameters) < 2:
+        return [None]
+    return [(name, v if isinstance(v, str | int | float) else id(v)) for name, v in parameters.items()]

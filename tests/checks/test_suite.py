@@ -109,6 +109,7 @@ def check_fault(case: Case, engine: str, schedule: str) -> None:
         ]
 
 
+@pytest.mark.sample(3, lambda case: [case.kind, *case.rules])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_fault_is_told_and_the_right_kernel_is_silent(case: Case) -> None:
     """Under one engine, in one schedule."""
@@ -128,6 +129,7 @@ def test_in_ten_schedules(case: Case, engine: str) -> None:
     gc.collect()  # modules are in cycles, and few objects hold much memory
 
 
+@pytest.mark.sample(3, lambda case, engine: [engine, *case.rules])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", UNSEEN, ids=lambda case: case.name)
 def test_what_no_check_tells(case: Case, engine: str) -> None:

@@ -38,23 +38,31 @@ def pure_forms(opcode: str) -> list[Form]:
     return [f for f in ptxspec.forms(opcode) if signatures.pure(f)]
 
 
-#: opcodes with as many forms take most of the time
-MANY_FORMS = 140
+@cache
+def records() -> gaps.Records:
+    return gaps.records()
+
+
+#: opcodes whose kernels take most of the time
+LABORIOUS = ("cp", "mbarrier", "mma", "wgmma", "wmma")
 
 
 def opcodes() -> list[Any]:
-    """All opcodes; those with many forms among the slow tests."""
-    marks = {True: pytest.mark.slow, False: ()}
-    return [pytest.param(o, marks=marks[len(ptxspec.forms(o)) >= MANY_FORMS]) for o in sorted(registry().opcodes)]
+    """All opcodes, each with the first form of every definition, and with all forms; most of the time among the slow tests."""
+    slow = pytest.mark.slow
+    firsts = [pytest.param(o, False, marks=slow if o in LABORIOUS else (), id=o) for o in sorted(registry().opcodes)]
+    return firsts + [pytest.param(o, True, marks=slow, id=f"{o}-all") for o in sorted(registry().opcodes)]
 
 
-@pytest.mark.parametrize("opcode", opcodes())
-def test_every_form_stands_up(opcode: str) -> None:
+@pytest.mark.parametrize(("opcode", "every"), opcodes())
+def test_every_form_stands_up(opcode: str, every: bool) -> None:
     """What the ledger says of each form: the interpretations agree, or both engines do; NVIDIA's assembler accepts it; and the
     definitions give what a GPU answered, on every row of its record."""
-    found = computing.standing_of(opcode)
-    assert [one.form for one in found] == ptxspec.forms(opcode)
-    known = gaps.records()
+    firsts = {form.definition: form for form in reversed(ptxspec.forms(opcode))}
+    asked = ptxspec.forms(opcode) if every else [form for form in ptxspec.forms(opcode) if form in firsts.values()]
+    found = computing.standing_of(opcode, asked=asked)
+    assert [one.form for one in found] == asked
+    known = records()
     for one in found:
         assert one.interpretations is not False, one.form
         if one.interpretations is None:
@@ -144,6 +152,7 @@ def test_the_solvers_length_of_a_number(width: int) -> None:
         assert ground(script, script.bit_length(script.const(value, width), width), width) == value.bit_length()
 
 
+@pytest.mark.sample(4, lambda name, type, ftz, rounding, count: [(name, rounding), (name, type, ftz)])
 @pytest.mark.parametrize("name", sorted(SHORTCUTS))
 @pytest.mark.parametrize(
     ("type", "ftz"), [("f16", False), ("bf16", False), ("f32", False), ("f64", False), ("f32", True), ("f16", True)]

@@ -23,7 +23,7 @@ OPCODES = ("shfl", "vote", "activemask", "match", "redux", "elect", "bar", "barr
 
 @cache
 def every_case() -> list[WarpCase]:
-    return warp_cases.cases(ptxspec.forms())
+    return warp_cases.cases(form for opcode in OPCODES for form in ptxspec.forms(opcode))
 
 
 def case(mnemonic: str, count: int | None = None) -> WarpCase:

@@ -19,6 +19,8 @@ from ptxspec_workshop.generate.image_kernels import kernel_text, mnemonic
 from ptxspec_workshop.generate.image_spellings import UNREACHABLE
 from ptxspec_workshop.generate.image_sweeps import cases
 
+pytestmark = pytest.mark.sample(4)
+
 _FOLDER = Path(DOCUMENTS, "tests/vectors/images")
 EVERY = {case.name: case for case in cases()}
 #: the default run takes one case of so many

@@ -10,6 +10,8 @@ from ptxspec_workshop.generate import map_cases
 from ptxspec_workshop.record import gaps
 from ptxspec_workshop.record.families import FAMILIES, OBJECTS
 
+pytestmark = pytest.mark.sample(4)
+
 MAPS = ptxspec.forms("tensormap")
 OTHERS = [
     f

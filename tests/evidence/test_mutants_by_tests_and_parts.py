@@ -49,6 +49,7 @@ def code() -> Mutant:
 # Tests of the project --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_test_is_asked_about_what_it_names() -> None:
     names = [test.name for test in by_tests.about(code())]
     assert CODES in names and len(names) <= by_tests.MOST

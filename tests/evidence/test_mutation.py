@@ -326,6 +326,7 @@ def test_a_law_is_known_by_what_it_says() -> None:
 # what is kept ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_campaign_takes_over_what_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
     own = difference()
     once = campaign.update([own], {})

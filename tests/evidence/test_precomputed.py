@@ -14,6 +14,7 @@ from ptxspec_workshop.disputes import known_before
 from ptxspec_workshop.disputes.claims import load_all
 
 
+@pytest.mark.slow
 def test_what_is_stored_says_what_the_pages_say() -> None:
     """A claim whose definitions have changed since has no verdict, and an opcode no rows; of the others none fails."""
     verdicts = [(claim, precomputed.verdict(claim)) for claim in identities.load_all()]

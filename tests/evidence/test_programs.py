@@ -98,6 +98,7 @@ def test_every_difference_is_in_the_register() -> None:
         assert name not in recorded or case["who"] == recorded[name], name
 
 
+@pytest.mark.sample(4)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("engine", ["exact", "native"])
 @pytest.mark.parametrize("name", DIFFERING)

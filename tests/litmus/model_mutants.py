@@ -86,13 +86,12 @@ def mutants() -> Iterator[Mutant]:
             nodes = list(_visited(body))
             for number, node in enumerate(nodes):
                 for which, _ in enumerate(_replacements(node)):
-                    copied = copy.deepcopy(tree)
-                    changed = copied.body[place]
-                    assert isinstance(changed, ast.FunctionDef)
+                    changed = copy.deepcopy(function)
                     replace = _Replace(number, which)
-                    changed.body = replace.visit(ast.Module(changed.body, [])).body
+                    changed.body = ast.fix_missing_locations(replace.visit(ast.Module(changed.body, []))).body
                     line = getattr(node, "lineno", function.lineno)
-                    yield Mutant(module, function.name, line, replace.words, ast.fix_missing_locations(copied))
+                    copied = ast.Module([*tree.body[:place], changed, *tree.body[place + 1 :]], [])
+                    yield Mutant(module, function.name, line, replace.words, copied)
 
 
 def _visited(node: ast.AST) -> Iterator[ast.AST]:

@@ -259,6 +259,7 @@ def test_more_random_programs_with_boxes() -> None:
     worth(Counter(compare(seed, text_with_boxes) for seed in range(100, 260)))
 
 
+@pytest.mark.slow
 def test_random_programs_with_reductions() -> None:
     worth(Counter(compare(seed, text_with_reductions) for seed in range(16)))
 

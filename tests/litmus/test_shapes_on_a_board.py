@@ -95,6 +95,7 @@ def test_what_no_kernel_says_is_refused(text: str) -> None:
         ShapeKernel(text)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", by_shape())
 def test_the_kernels_are_ptx(name: str) -> None:
     kernels = [shape_answers.kernel_of(case.text) for case in by_shape()[name]]
@@ -476,6 +477,7 @@ def test_a_gpu_was_asked_these_tests() -> None:
         assert min(sighting.runs.values()) >= 1_000_000, case.name
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", by_shape())
 def test_a_gpu_showed_nothing_forbidden(name: str) -> None:
     assert list(shape_answers.unlawful(by_shape()[name], facts_of_gpu())) == []

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from launching import both, fault, kernel
 
+pytestmark = pytest.mark.sample(4)
+
 #: %p0 = whether the thread is in the lower half of its warp
 HALF = "and.b32 %r4, %r1, 31; setp.lt.u32 %p0, %r4, 16;\n"
 STORED = "st.global.u32 [%rd1], 1;"

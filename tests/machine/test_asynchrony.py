@@ -24,6 +24,8 @@ from ptxspec.terms import effects
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.steps import Step
 
+pytestmark = pytest.mark.sample(4)
+
 BOTH = ".param .u64 out, .param .u64 source"
 #: %rd2 = the source; %r4 = the thread's 16 bytes of `cells`; %rd3 = its 16 bytes of the source
 PLACES = """
@@ -694,7 +696,7 @@ def test_places_of_operations_are_used_again(monkeypatch: pytest.MonkeyPatch) ->
         "mov.u32 %r6, 0; AGAIN: "
         + COPY
         + """ cp.async.commit_group; cp.async.wait_group 1;
-        add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 500; cp.async.wait_all; @%p1 bra AGAIN;"""
+        add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 120; cp.async.wait_all; @%p1 bra AGAIN;"""
     )
     machines = []
     ends = asynchrony.batch_ends
@@ -906,6 +908,7 @@ BESIDE = copying(
 PARTLY = copying(f"mov.u32 %r6, 3; cp.async.ca.shared.global [%r4], [%rd3], 4, %r6; cp.async.wait_all; {TAKE}")
 
 
+@pytest.mark.sample(4, lambda name, **_: [name])
 @pytest.mark.parametrize(
     ("name", "wrong", "source"),
     [

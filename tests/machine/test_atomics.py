@@ -11,6 +11,8 @@ from launching import both, fault, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 rng = np.random.default_rng(85)
 
 #: where a cell may lie: the state space an instruction names, and what brings its address into %rd9 (from %rd8, global)

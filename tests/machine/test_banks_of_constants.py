@@ -12,6 +12,8 @@ from launching import ENGINES
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 HEADER = ".version {}\n.target {}\n"
 DECLARED = """
 .extern .const[1] .b32 one[];

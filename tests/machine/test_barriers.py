@@ -8,6 +8,8 @@ from launching import ENGINES, both, fault, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 
 def test_a_reduction() -> None:
     source = kernel("""

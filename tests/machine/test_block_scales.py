@@ -15,6 +15,8 @@ from ptxspec.base.options import Engine
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
 
+pytestmark = pytest.mark.sample(4)
+
 #: by their names: bits of the exponent and of the fraction, bias, the bit of its byte where an element begins
 FORMATS = {
     "e4m3": (4, 3, 7, 0), "e5m2": (5, 2, 15, 0), "e3m2": (3, 2, 3, 0), "e2m3": (2, 3, 1, 0), "e2m1": (2, 1, 1, 2),

@@ -11,6 +11,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("exact", "native")
 WAYS = ("early", "late", "each", "random:3", "random:8")
 HEAD = """.version 9.0

@@ -11,6 +11,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 ENGINES = ("exact", "native")
 #: the copies of a phase, in their order: where each begins, and its bytes

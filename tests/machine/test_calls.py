@@ -8,6 +8,8 @@ from launching import ENGINES, PAIR, engine_of
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 

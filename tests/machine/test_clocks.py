@@ -10,6 +10,8 @@ import ptxspec
 from ptxspec.query.equivalence import prove
 from ptxspec.query.outcomes import Unsupported
 
+pytestmark = pytest.mark.sample(4)
+
 # values --------------------------------------------------------------------------------------------------------------
 
 

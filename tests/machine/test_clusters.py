@@ -12,6 +12,8 @@ from launching import LAYOUT, both, fault, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 Extents = tuple[int, int, int]
 SYNC = "barrier.cluster.arrive; barrier.cluster.wait;"
 

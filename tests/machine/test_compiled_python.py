@@ -16,6 +16,8 @@ from ptxspec.terms import State, requires, select, step, u32
 from ptxspec.terms.native import CodeSource, Library
 from ptxspec.terms.steps import Step
 
+pytestmark = pytest.mark.sample(4)
+
 # ruff: noqa: ANN001, ANN201, SIM102, SIM108, SIM103, RUF100
 LENGTH = 16
 SEVEN = 7

@@ -9,6 +9,8 @@ import pytest
 import ptxspec
 from ptxspec.machine.errors import LaunchError
 
+pytestmark = pytest.mark.sample(4)
+
 SHAPE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 PRODUCT = (
     f"wgmma.fence.sync.aligned; {SHAPE} {{d0, d1, d2, d3}}, da, db, 0, 1, 1, 0, 0; wgmma.commit_group.sync.aligned;"

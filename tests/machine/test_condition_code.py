@@ -8,6 +8,8 @@ from launching import both, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 rng = np.random.default_rng(86)
 
 

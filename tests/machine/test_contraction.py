@@ -13,6 +13,8 @@ from ptxspec.base.options import Contract, Engine
 from ptxspec_workshop.generate.contraction_kernels import kernels
 from ptxspec_workshop.record.contraction import answers_here, digest_of_kernel, read
 
+pytestmark = pytest.mark.sample(4)
+
 HEAD = ".version 8.6\n.target {target}\n.address_size 64\n"
 
 

@@ -12,6 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from launching import both, kernel, text
 
+pytestmark = pytest.mark.sample(4)
+
 DIVERGENCE = importlib.import_module("ptxspec.spec.machine.divergence")
 SCHEDULE = importlib.import_module("ptxspec.spec.machine.schedule")
 

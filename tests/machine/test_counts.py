@@ -16,6 +16,8 @@ from ptxspec.machine import whole_kernels
 from ptxspec.machine.events import EventKind, ObservedEvents
 from ptxspec.machine.flow import FlowGraph
 
+pytestmark = pytest.mark.sample(4)
+
 EXAMPLES = [DOCUMENTS / "docs" / "examples" / name for name in ("saxpy", "matmul", "mandelbrot", "hash")]
 #: bodies with instructions of each kind that counts in a way of its own
 BODIES = {

@@ -9,6 +9,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 LEAST_NORMAL, LEAST = np.float32(2.0**-126), np.float32(2.0**-149)
 
 

@@ -283,6 +283,7 @@ def test_a_fragments_version_is_checked(text: str, said: str) -> None:
 # What the text says of it -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # `make lint` asks the same
 def test_every_change_is_told_of() -> None:
     assert changes.complaints() == []
 
@@ -304,6 +305,7 @@ def test_a_boundary_that_no_text_mentions_is_refused(monkeypatch: pytest.MonkeyP
     assert "div.md" in said and "no text tells of 8.7" in said and changes.main() == 1
 
 
+@pytest.mark.slow
 def test_the_pages_show_their_changes() -> None:
     """Every page with a change has the table, and no other; the page of all changes has what the others have."""
     register = entries(places.DOCUMENTS)

@@ -13,6 +13,8 @@ import ptxspec
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "language"))
 from verdicts import body
 
+pytestmark = pytest.mark.sample(4)
+
 ARRAY = ".global .u64 g[4] = {1, 2, 3, 4};"
 
 

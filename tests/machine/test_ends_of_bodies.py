@@ -10,6 +10,8 @@ import ptxspec
 from ptxspec.machine.program import program
 from ptxspec.terms.profiles import Profile
 
+pytestmark = pytest.mark.sample(4)
+
 #: a function that must not run unless it is called
 OTHER = """
 .global .u32 reached;

@@ -14,6 +14,8 @@ from launching import HEADER, REGISTERS, kernel
 import ptxspec
 from ptxspec import EventKind
 
+pytestmark = pytest.mark.sample(4)
+
 K = EventKind
 #: (body, parameters, module, directives, how it is launched)
 FUNCTIONS = """

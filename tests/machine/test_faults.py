@@ -14,6 +14,8 @@ from launching import ENGINES, LAYOUT, both, each, fault, kernel, text
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
 
+pytestmark = pytest.mark.sample(4)
+
 CTAS, THREADS, CULPRIT = 3, 4, 6
 WHERE = ((2, 0, 0), (1, 0, 0))
 GLOBAL, SHARED, LOCAL, CONST = LAYOUT.GLOBAL_BASE, *(LAYOUT.WINDOWS[s] for s in ("shared", "local", "const"))

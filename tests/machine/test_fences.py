@@ -12,6 +12,8 @@ import ptxspec
 from ptxspec.machine.flow import FlowGraph
 from ptxspec.machine.whole_kernels import linked
 
+pytestmark = pytest.mark.sample(4)
+
 FENCES = [
     "fence.sc.sys;", "fence.gpu;", "fence.acquire.cluster;", "fence.mbarrier_init.release.cluster;", "membar.gl;",
     "fence.proxy.async;", "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;",

@@ -9,6 +9,8 @@ import ptxspec
 from ptxspec.evidence.choices import PROFILE
 from ptxspec.machine.errors import LaunchError
 
+pytestmark = pytest.mark.sample(4)
+
 FENCE = "wgmma.fence.sync.aligned;"
 COMMIT, WAIT = "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"
 SHAPE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"

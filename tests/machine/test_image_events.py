@@ -11,6 +11,8 @@ from test_textures_and_surfaces import ENGINES, look_up, surface_kernel, words
 import ptxspec
 from ptxspec import EventKind
 
+pytestmark = pytest.mark.sample(4)
+
 ACCESSES = (EventKind.READ, EventKind.WRITE)
 RNG = np.random.default_rng(7)
 D = "{%y0, %y1, %y2, %y3}"

@@ -16,6 +16,8 @@ from ptxspec.machine.native import MANY_BLOCKS, code, outlined
 from ptxspec.terms import object_code
 from ptxspec.terms.native import CodeSource
 
+pytestmark = pytest.mark.sample(4)
+
 
 def chain(blocks: int) -> str:
     """Each block changes a value and a predicate, stores now and then, and skips the next block or not."""

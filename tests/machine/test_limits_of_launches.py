@@ -23,6 +23,8 @@ from ptxspec.machine import limits
 from ptxspec.terms import object_code
 from ptxspec.terms.native import Library
 
+pytestmark = pytest.mark.sample(4)
+
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.machine.limits")
 #: steps that no launch comes to

@@ -7,6 +7,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 ENGINES = ("exact", "native")
 

@@ -17,6 +17,8 @@ from ptxspec_workshop.generate import aimed_matrix_cases, matrix_cases
 from ptxspec_workshop.generate.cases import FILL, module_of, named
 from ptxspec_workshop.record.families import AIMED_MATRICES, MATRICES
 
+pytestmark = pytest.mark.sample(4)
+
 ANSWERS = MATRICES.read()
 OPCODES = ("mma", "ldmatrix", "stmatrix", "movmatrix")
 

@@ -8,6 +8,8 @@ import pytest
 import ptxspec
 from ptxspec.base.options import Engine
 
+pytestmark = pytest.mark.sample(4)
+
 HEAD = """.version 9.5
 .target sm_100a
 .address_size 64

@@ -11,6 +11,8 @@ from launching import LAYOUT, both, fault, kernel, text
 import ptxspec
 from ptxspec.query.outcomes import Unsupported
 
+pytestmark = pytest.mark.sample(4)
+
 # windows -------------------------------------------------------------------------------------------------------------
 
 SPACES = ["const", "global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::entry"]

@@ -13,6 +13,8 @@ import pytest
 import ptxspec
 from ptxspec import contracts
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("exact", "native")
 HEAD = ".version 9.1 .target sm_90 .address_size 64\n"
 REGISTERS = ".reg .b64 a, c; .reg .b32 t; .reg .pred p; .reg .b16 h<9>; .reg .b32 r<9>; .reg .b64 q<9>; .shared .align 16 .b8 s[64];"

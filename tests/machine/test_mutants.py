@@ -16,6 +16,8 @@ from launching import ENGINES, arguments
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 SIZES = {"hash": (150, 2), "mandelbrot": (17, 5, 4), "matmul": (4, 5, 6), "reduction": (150, 2, 32), "saxpy": 150}
 WORDS = re.compile(r"\s+|[\w.%$]+|.")

@@ -11,6 +11,8 @@ import ptxspec
 from ptxspec.base.options import Engine
 from ptxspec.machine.memory import AddressSpace
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES: tuple[Engine, Engine] = ("native", "exact")
 
 #: instructions, and whether ptxas 13.0 and 11.8 take them where addresses have 64 bits; those that it does not need 32

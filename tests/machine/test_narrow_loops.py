@@ -15,6 +15,8 @@ from ptxspec.machine.flow import FlowGraph
 from ptxspec.machine.native import engine as native
 from ptxspec.terms import object_code
 
+pytestmark = pytest.mark.sample(4)
+
 SCHEDULE: Any = importlib.import_module("ptxspec.spec.machine.schedule")
 WIDE_BLOCK = 150  # more threads than go side by side, and no multiple
 

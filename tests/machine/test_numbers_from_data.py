@@ -10,6 +10,8 @@ from launching import ENGINES, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 FUNCTIONS = """
 .extern .func (.param .b64 r) malloc(.param .b64 n);
 .func zero() { ret; }

@@ -15,6 +15,8 @@ import ptxspec
 from ptxspec.machine.program import program
 from ptxspec.terms.profiles import Profile
 
+pytestmark = pytest.mark.sample(4)
+
 ROOT = Path(__file__).resolve().parents[2]
 
 MODULE = """

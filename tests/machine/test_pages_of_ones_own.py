@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from own_pages import documents_with, run
 
+pytestmark = pytest.mark.sample(4)
+
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -13,6 +13,8 @@ from ptxspec.machine import hosts
 from ptxspec.machine.native import code, layout
 from ptxspec.machine.native import engine as native
 
+pytestmark = pytest.mark.sample(4)
+
 #: functions that call one another and themselves, with results, frames of their own, a call through an address, and others' waits
 FUNCTIONS = """
 .func (.reg .u32 r) ack(.reg .u32 m, .reg .u32 n) {

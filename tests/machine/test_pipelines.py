@@ -10,6 +10,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("exact", "native")
 #: a mistake is told under one of these
 SCHEDULES = ("auto", *(f"random:{seed}" for seed in range(8)))

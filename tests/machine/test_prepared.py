@@ -14,6 +14,8 @@ from launching import kernel
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("native", "exact")
 #: adds what shared and local memory hold, which must be nothing, to the thread's number, and leaves something there
 TRACES = kernel("""

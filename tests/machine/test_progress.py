@@ -8,6 +8,8 @@ from launching import ENGINES, arguments, both, each, fault, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 #: the loop stands before what comes after it, so that spinning threads are preferred over the one that sets the flag
 SPIN = """
     .shared .u32 flag;

@@ -12,6 +12,8 @@ import ptxspec
 from ptxspec.machine.native import code
 from ptxspec.terms import native, object_code
 
+pytestmark = pytest.mark.sample(4)
+
 LOOP = """
     mov.u32 %r6, 0; mov.u32 %r7, %r0;
     LOOP: mad.lo.u32 %r7, %r7, 1664525, 1013904223; st.global.u32 [%rd1], %r7; add.u32 %r6, %r6, 1;

@@ -8,6 +8,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 WAIT = "wgmma.wait_group.sync.aligned 0;"
 #: one thread arrives for its warpgroup
 ARRIVE = "@one mbarrier.arrive.shared.b64 _, [empty];"

@@ -13,6 +13,8 @@ from launching import both, text
 
 from ptxspec_workshop.generate.fuzzing import layout, random_program
 
+pytestmark = pytest.mark.sample(4)
+
 MASK = 0xFFFFFFFF
 R, RD, H, P = (
     [f"%r{i}" for i in range(16, 26)], [f"%rd{i}" for i in range(8, 14)], [f"%h{i}" for i in range(4)],

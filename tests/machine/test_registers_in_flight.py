@@ -17,6 +17,8 @@ from ptxspec.terms.effects import Initiate
 from ptxspec.terms.in_registers import InRegisters
 from ptxspec.terms.types import TYPES
 
+pytestmark = pytest.mark.sample(4)
+
 HERE = Path(__file__).parent
 
 

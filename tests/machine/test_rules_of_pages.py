@@ -20,6 +20,8 @@ from ptxspec.machine.native import code
 from ptxspec.terms.steps import Step
 from ptxspec.terms.vocabulary import select
 
+pytestmark = pytest.mark.sample(4)
+
 
 def page(name: str) -> Any:
     return finder.load(f"ptxspec.spec.{name}")

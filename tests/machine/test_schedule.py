@@ -11,6 +11,8 @@ from launching import kernel
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("exact", "native")
 #: a counter that all threads increase without an atomic operation, and read behind a barrier
 RACE = (

@@ -10,6 +10,8 @@ from launching import ENGINES, both, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 #: reads registers of each width, shared and local memory before they are written
 UNWRITTEN = kernel(
     """.shared .u32 s[64]; .local .u64 own[4];

@@ -8,6 +8,8 @@ from launching import both, each, fault, kernel
 
 from ptxspec.machine.native import LARGE
 
+pytestmark = pytest.mark.sample(4)
+
 #: so many of one instruction that the kernel is large and the instruction has a function
 TIMES = 70
 PREPARE = """

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from launching import both, text
 
+pytestmark = pytest.mark.sample(4)
+
 NAMES = [f"%{r}.{c}" for r in ("tid", "ntid", "ctaid", "nctaid") for c in "xyz"] + ["%laneid", "%warpid", "%nwarpid"]
 
 READER = text(

@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
 from mutants import modules
 
+pytestmark = pytest.mark.sample(4)
+
 
 def threads(body: str, count: int = 40, module: str = "", **how: Any) -> list[int]:
     """The word that each thread leaves."""

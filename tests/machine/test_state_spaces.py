@@ -10,6 +10,8 @@ from launching import ENGINES, LAYOUT, arguments, both, each, fault, kernel, tex
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 WORDS = np.array([0x89ABCDEF, 0x01234567, 0x80FF7F00, 0xFFFFFFFF], np.uint32)
 INTEGERS = {f"{k}{w}": np.dtype(f"{'i' if k == 's' else 'u'}{w // 8}") for k in "usb" for w in (8, 16, 32, 64)}
 

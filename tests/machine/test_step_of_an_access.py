@@ -14,6 +14,8 @@ import ptxspec
 from ptxspec.literate import finder
 from ptxspec.terms.vocabulary import FALSE
 
+pytestmark = pytest.mark.sample(4)
+
 #: variables of each space, and what a kernel leaves in %r5
 SPACES = """
     .shared .align 16 .b32 s[4]; .local .align 16 .b32 l[4]; .reg .b64 %a, %b; mov.u32 %r5, 9;

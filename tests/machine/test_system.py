@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
 from mutants import modules
 
+pytestmark = pytest.mark.sample(4)
+
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.functions.system")
 C = ctypes.CDLL(None)

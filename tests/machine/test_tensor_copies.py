@@ -19,6 +19,8 @@ from ptxspec import contracts
 from ptxspec.literate import finder
 from ptxspec.terms import integer
 
+pytestmark = pytest.mark.sample(4)
+
 boxes, encoding = finder.load("ptxspec.spec.tensors.boxes"), finder.load("ptxspec.spec.tensors.encoding")
 LOADED = Path(__file__).parents[1] / "spec" / "boxes_of_an_h100.json.xz"
 #: bytes of shared memory, and of global memory

@@ -12,6 +12,8 @@ import ptxspec
 from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 
+pytestmark = pytest.mark.sample(4)
+
 HEADER = ".version 8.3 .target sm_90a .address_size 64\n"
 READS = f"""{HEADER}
 .visible .entry reads(.param .align 64 .b8 map[128], .param .u64 out) {{

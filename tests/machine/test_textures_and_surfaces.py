@@ -9,6 +9,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("exact", "native")
 HEAD = ".version 8.3\n.target sm_90{}\n.address_size 64\n"
 RNG = np.random.default_rng(11)

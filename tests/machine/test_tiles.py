@@ -12,6 +12,8 @@ from ptxspec.base.options import Engine
 from ptxspec.language.forms import registry
 from ptxspec_workshop.record.families import MATRICES
 
+pytestmark = pytest.mark.sample(4)
+
 ANSWERS = MATRICES.read()
 ENGINES = ("exact", "native")
 NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8", "tf32": "f4", "s8": "i1", "u8": "u1", "s32": "i4"}

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from launching import both, fault, kernel
 
+pytestmark = pytest.mark.sample(4)
+
 #: a form, and its operands before the metadata
 SPARSE = {
     "f16": ("m16n8k32.row.col.f32.f16.f16.f32", "{%f0,%f1,%f2,%f3}, {%r5,%r5,%r5,%r5}, {%r5,%r5,%r5,%r5}, {%f0,%f1,%f2,%f3}"),

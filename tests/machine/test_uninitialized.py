@@ -15,6 +15,8 @@ from ptxspec import contracts
 from ptxspec.machine.findings import LaunchFinding
 from ptxspec_workshop.generate.fuzzing import layout, random_program
 
+pytestmark = pytest.mark.sample(4)
+
 USES = contracts.initialization
 SCHEDULES = ["round-robin", "warps", "random:3"]
 BOTH = ["exact", "native"]

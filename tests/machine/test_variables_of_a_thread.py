@@ -8,6 +8,8 @@ from launching import ENGINES
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 HEADER = ".version 2.3\n.target sm_20\n"
 
 

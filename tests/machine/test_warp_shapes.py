@@ -13,6 +13,8 @@ from test_warp_turns import STORE, WORDS, data
 import ptxspec
 from ptxspec.machine.native.uniform import constants, uniform
 
+pytestmark = pytest.mark.sample(4)
+
 #: a number for each thread of its CTA, at which it stores
 NUMBER = """
     mov.u32 %r10, %tid.x; mov.u32 %r11, %tid.y; mov.u32 %r12, %tid.z; mov.u32 %r13, %ntid.x; mov.u32 %r14, %ntid.y;

@@ -8,6 +8,8 @@ from launching import ENGINES, HEADER, both, fault, kernel, text
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ALL = 0xFFFFFFFF
 #: %r4 = the thread's word of the second array
 LOAD = "ld.param.u64 %rd2, [in]; mad.wide.u32 %rd2, %r0, 4, %rd2; ld.global.u32 %r4, [%rd2];\n"

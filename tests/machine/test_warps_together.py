@@ -11,6 +11,8 @@ from launching import ENGINES, arguments, both, each, fault, kernel
 
 from ptxspec_workshop.generate.fuzzing import layout, random_module
 
+pytestmark = pytest.mark.sample(4)
+
 #: %p0 = the bit of the thread's word of the second array
 TWO = ".param .u64 out, .param .u64 in"
 LOAD = """

@@ -9,6 +9,8 @@ import pytest
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 HEAD = ".version 8.8\n.target sm_100\n.address_size 64\n"
 KERNEL = (
     HEAD

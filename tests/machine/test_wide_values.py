@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import ptxspec
 
+pytestmark = pytest.mark.sample(4)
+
 ENGINES = ("exact", "native")
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 REGISTERS = (

@@ -16,6 +16,8 @@ import ptxspec
 from ptxspec.machine import launch_plan, workers
 from ptxspec.machine.native import code
 
+pytestmark = pytest.mark.sample(4)
+
 #: seconds that nobody waits for, unless something is wrong, however busy the machine is
 PATIENCE = 120
 SUM = kernel("atom.global.add.u32 %r4, [%rd0], 1; red.global.max.u32 [%rd0+4], %r1;")

@@ -70,6 +70,7 @@ def operands(form: Form, count: int = 60) -> list[dict[str, int]]:
     return found
 
 
+@pytest.mark.slow
 def test_there_are_approximate_forms() -> None:
     opcodes = {f.syntax.opcode for f in APPROXIMATE}
     assert opcodes == set(OPCODES)

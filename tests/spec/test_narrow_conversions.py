@@ -162,6 +162,7 @@ def compared(form: Form, given: dict[str, Any], got: Any) -> list[tuple[int, int
     return wrong
 
 
+@pytest.mark.sample(4, lambda form: [form.definition])
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_every_form(form: Form) -> None:

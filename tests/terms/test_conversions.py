@@ -19,6 +19,8 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 from ptxspec.terms.vocabulary import known_result, number
 
+pytestmark = pytest.mark.sample(4)
+
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.arithmetic.rounding")
 FORMATS: Any = importlib.import_module("ptxspec.spec.arithmetic.floating_point")

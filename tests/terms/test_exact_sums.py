@@ -18,6 +18,8 @@ from ptxspec.terms.core import constant, variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.vocabulary import INTRINSICS
 
+pytestmark = pytest.mark.sample(4)
+
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.arithmetic.rounding")
 FORMATS: Any = importlib.import_module("ptxspec.spec.arithmetic.floating_point")

@@ -14,6 +14,8 @@ from ptxspec.terms.core import HERE, TermError, variable
 from ptxspec.terms.lanes import Judge, Lanes, Parted, UnfitLanes
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
 
+pytestmark = pytest.mark.sample(4)
+
 OPCODES = ("div", "rcp", "sqrt", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh")
 #: patterns of single precision where something changes: powers of two, the ends of the formats, full turns, whole exponents
 SPECIAL = [1, 0x7FFFFF, 0x800000, 0x800001, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x40000000, 0x40800000, 0x3FC90FDB, 0x40C90FDB,

@@ -19,6 +19,8 @@ from ptxspec.terms.core import variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.native import SUPPLIED, is_wider
 
+pytestmark = pytest.mark.sample(4)
+
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.arithmetic.rounding")
 FORMATS: Any = importlib.import_module("ptxspec.spec.arithmetic.floating_point")

@@ -54,6 +54,7 @@ def load_all() -> tuple[StepClaim, ...]:
     return tuple(sorted(CLAIMS, key=lambda claim: (claim.path, claim.line)))
 
 
+@cache
 def of_proofs() -> tuple[StepClaim, ...]:
     """The claims about functions that pages under proofs/ state, in their order."""
     return tuple(claim for claim in load_all() if Path(claim.path).parent.name == "proofs")

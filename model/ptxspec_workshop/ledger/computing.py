@@ -36,18 +36,20 @@ class Standing(NamedTuple):
     gpu: dict[str, Any] | None
 
 
-def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
-    """How one opcode's forms stand: as the rows of the store say if nothing has changed since, else computed now."""
+def standing_of(opcode: str, store: Path | None = None, asked: Sequence[Form] | None = None) -> list[Standing]:
+    """How one opcode's forms stand, or those of them that are asked for: as the rows of the store say if nothing has changed since,
+    else computed now."""
+    every = forms(opcode)
+    asked = every if asked is None else asked
     known = ledger.known_rows(store or storage.kept(ledger.NAME)).get(opcode)
     if known is None:
-        return standing(opcode)
-    pairs = zip(forms(opcode), known, strict=True)
-    return [Standing(f, row["ptxas"], row["interpretations"], row["gpu"]) for f, row in pairs]
+        return standing(asked)
+    rows = dict(zip(every, known, strict=True))
+    return [Standing(f, rows[f]["ptxas"], rows[f]["interpretations"], rows[f]["gpu"]) for f in asked]
 
 
-def standing(opcode: str) -> list[Standing]:
-    """How one opcode's forms stand, computed now."""
-    opcode_forms = forms(opcode)
+def standing(opcode_forms: Sequence[Form]) -> list[Standing]:
+    """How some forms of one opcode stand, computed now."""
     refused = _refused(opcode_forms)
     known = gaps.records()
     differing = _differing(opcode_forms, known)
@@ -85,7 +87,7 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "approximate": approximate(form),
             "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
         }
-        for form, accepted, agree, answered in standing(opcode)
+        for form, accepted, agree, answered in standing(forms(opcode))
     ]
 
 

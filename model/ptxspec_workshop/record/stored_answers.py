@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,19 +34,24 @@ def read(folder: Path = H200) -> Answers | None:
     """The answers of a folder, or None if there are none. Raises ValueError if they are not what was recorded."""
     if not (folder / "answers.json").is_file():
         return None
-    text, data = (folder / "answers.json").read_text(), (folder / "answers.npz").read_bytes()
-    key = str(folder), hashlib.sha256(text.encode()).hexdigest(), hashlib.sha256(data).hexdigest()
+    return _unless_kept(folder, "answers", _answers)
+
+
+#: files of answers that are kept as they were read, which takes longer than to see that nothing has changed
+MOST_READ = 16
+_read: dict[tuple[str, str, str], Answers] = {}
+
+
+def _unless_kept(folder: Path, stem: str, make: Callable[[str, str, bytes, str], Answers]) -> Answers:
+    """What `make` gives for two files: their folder, the text of the one, and the bytes of the other with their digest."""
+    text, data = (folder / f"{stem}.json").read_text(), (folder / f"{stem}.npz").read_bytes()
+    key = str(folder / stem), hashlib.sha256(text.encode()).hexdigest(), hashlib.sha256(data).hexdigest()
     if key not in _read:
         while len(_read) >= MOST_READ:
             del _read[next(iter(_read))]
-        _read[key] = _answers(key[0], text, data, key[2])
+        _read[key] = make(str(folder), text, data, key[2])
     facts, values = _read[key]
     return Answers(dict(facts), dict(values))
-
-
-#: folders that are kept as they were read, which takes longer than to see that nothing has changed
-MOST_READ = 8
-_read: dict[tuple[str, str, str], Answers] = {}
 
 
 def _answers(folder: str, text: str, data: bytes, digest: str) -> Answers:
@@ -110,14 +115,17 @@ def write_facts(path: Path, facts: dict[str, Any], forms: dict[str, Any], differ
 
 def read_archive(folder: Path, stem: str) -> Answers | None:
     """The same for a plain archive, `stem`.npz and `stem`.json."""
-    path = folder / f"{stem}.json"
-    if not path.is_file():
+    if not (folder / f"{stem}.json").is_file():
         return None
-    facts = json.loads(path.read_text())
-    data = (folder / f"{stem}.npz").read_bytes()
-    if hashlib.sha256(data).hexdigest() != facts["digest"]:
-        raise ValueError(f"{folder}: the digest of {stem}.npz is not the recorded one")
-    with np.load(folder / f"{stem}.npz") as stored:
+    return _unless_kept(folder, stem, _archive)
+
+
+def _archive(folder: str, text: str, data: bytes, digest: str) -> Answers:
+    """What the files of a plain archive hold."""
+    facts = json.loads(text)
+    if digest != facts["digest"]:
+        raise ValueError(f"{folder}: the digest of the archive is not the recorded one")
+    with np.load(io.BytesIO(data)) as stored:
         return Answers(facts, {name: stored[name] for name in stored.files})
 
 

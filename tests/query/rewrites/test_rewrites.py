@@ -187,6 +187,7 @@ STATED = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(4, lambda takes, **_: [takes])
 @pytest.mark.parametrize(
     ("store", "load", "instead", "takes"),
     [
@@ -220,6 +221,7 @@ def test_no_program_tells_that_a_load_takes_what_is_stored(store: str, load: str
     assert witness(model(), Rewrite(before, after)) is None
 
 
+@pytest.mark.slow
 def test_programs_that_are_stated_tell() -> None:
     known = precomputed.rewrites()
     assert known is not None
