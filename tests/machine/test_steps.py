@@ -43,14 +43,8 @@ def test_there_are_as_many_as_promised() -> None:
     assert len({claim.sentence for claim in CLAIMS}) == len(CLAIMS)
 
 
-#: a claim that takes the solver a minute
-LABORIOUS = "the elements of a chunk lie side by side in global memory"
-
-
 @pytest.mark.sample(4, lambda claim: [claim.path])
-@pytest.mark.parametrize(
-    "claim", [pytest.param(c, marks=pytest.mark.slow if c.sentence == LABORIOUS else ()) for c in CLAIMS], ids=name
-)
+@pytest.mark.parametrize("claim", CLAIMS, ids=name)
 def test_a_claim_is_decided_as_stated(claim: StepClaim) -> None:
     assert check(claim).status == ("proved" if claim.holds else "refuted")
 

@@ -37,8 +37,8 @@ class Standing(NamedTuple):
 
 
 def standing_of(opcode: str, store: Path | None = None, asked: Sequence[Form] | None = None) -> list[Standing]:
-    """How one opcode's forms stand, or those of them that are asked for: as the rows of the store say if nothing has changed since,
-    else computed now."""
+    """How one opcode's forms stand, or those of them that are asked for: as the rows of the store say if nothing has changed
+    since, else computed now."""
     every = forms(opcode)
     asked = every if asked is None else asked
     known = ledger.known_rows(store or storage.kept(ledger.NAME)).get(opcode)
