@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import ptxspec
 from ptxspec.base import storage
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
@@ -136,3 +137,14 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         storage.write(path, {"a": object()})
     assert json.loads(path.read_text()) == {"a": 1} and os.listdir(tmp_path) == ["kept.json"]
+
+
+def test_some_forms_of_an_opcode_are_looked_up(tmp_path: Path) -> None:
+    """What the store has of them, in the order of all."""
+    store, every = tmp_path / "ledger.json", ptxspec.forms("bfe")
+    rows = [{"ptxas": None, "interpretations": str(form), "gpu": None} for form in every]
+    store.write_text(json.dumps({"digest": ledger.digest(), "opcodes": {"bfe": rows}}))
+    for asked in (None, every[1:3]):
+        standings = computing.standing_of("bfe", store, asked)
+        assert [standing.form for standing in standings] == (every if asked is None else asked)
+        assert all(standing.interpretations == str(standing.form) for standing in standings)

@@ -40,12 +40,11 @@ def standing_of(opcode: str, store: Path | None = None, asked: Sequence[Form] | 
     """How one opcode's forms stand, or those of them that are asked for: as the rows of the store say if nothing has changed
     since, else computed now."""
     every = forms(opcode)
-    asked = every if asked is None else asked
     known = ledger.known_rows(store or storage.kept(ledger.NAME)).get(opcode)
     if known is None:
-        return standing(asked)
-    rows = dict(zip(every, known, strict=True))
-    return [Standing(f, rows[f]["ptxas"], rows[f]["interpretations"], rows[f]["gpu"]) for f in asked]
+        return standing(every if asked is None else asked)
+    rows = [row for row in zip(every, known, strict=True) if asked is None or row[0] in asked]
+    return [Standing(form, row["ptxas"], row["interpretations"], row["gpu"]) for form, row in rows]
 
 
 def standing(opcode_forms: Sequence[Form]) -> list[Standing]:
