@@ -108,7 +108,7 @@ def test_of_many_kinds_of_findings_a_hundred_are_kept() -> None:
 
 def test_what_is_no_check_is_refused() -> None:
     module = ptxspec.load(RIGHT)
-    with pytest.raises(ValueError, match="check is 'race', 'uninitialized' or 'all', not 'races'"):
+    with pytest.raises(ValueError, match="check is 'race', 'uninitialized', 'leak' or 'all', not 'races'"):
         module.launch("k", check="races", args=[np.zeros(1, np.uint32)])
     with pytest.raises(ValueError, match="findings is 'raise' or 'collect', not 'keep'"):
         module.launch("k", check="race", findings="keep", args=[np.zeros(1, np.uint32)])

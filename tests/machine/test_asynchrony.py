@@ -17,6 +17,7 @@ from ptxspec import contracts
 from ptxspec.literate import finder
 from ptxspec.machine import asynchrony, operations
 from ptxspec.machine.driver.scripted_steps import scripted
+from ptxspec.machine.events import UNOBSERVED
 from ptxspec.machine.in_flight import ExactOperations
 from ptxspec.machine.native import asynchrony as native
 from ptxspec.machine.registers_in_flight import RegisterRow
@@ -552,7 +553,7 @@ class Watched:
         self.all = next(e for e in (op.plan.meaning.effect for op in module.checked.kernels["k"].code)
                         if isinstance(e, effects.Advance) and e.step.__name__ == "wait_for_all")  # fmt: skip
         self.operations = ExactOperations(
-            SimpleNamespace(slots=1, threads=4), used, copies, print, False, RegisterRow({})
+            SimpleNamespace(slots=1, threads=4), used, copies, print, UNOBSERVED, RegisterRow({})
         )
         self.source = np.random.default_rng(5).integers(1, 256, 4 * self.SIZE, dtype=np.uint8)
         self.target = np.full(4 * self.SIZE, 0xA5, np.uint8)

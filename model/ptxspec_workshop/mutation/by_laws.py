@@ -57,9 +57,10 @@ def about(mutant: Mutant) -> list[StepClaim]:
 
 @cache
 def key(law: StepClaim) -> tuple[str, ...]:
-    """What a law says: its sentence, and the Python of its functions on its own page."""
+    """What a law says: its sentence, and the Python of its functions on its own page, or of those that these are within."""
     texts = _functions(law.function.__module__)
-    return law.sentence, *(texts[line] for path, line in sorted(_places(law)) if path == law.path)
+    own = [line for path, line in sorted(_places(law)) if path == law.path]
+    return law.sentence, *(texts[max(first for first in texts if first <= line)] for line in own)
 
 
 def _places(law: StepClaim) -> set[Place]:
