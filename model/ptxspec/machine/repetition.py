@@ -55,9 +55,8 @@ class RepeatedArray:
 
     def take(self, base: int, parameters: memoryview, rows: np.ndarray) -> None:
         """Let the next launch find it at an address."""
-        data = base.to_bytes(_ADDRESS, "little")
         for where in self._where:
-            parameters[where] = data
+            parameters[where] = base.to_bytes(where.stop - where.start, "little")
         rows[self.row, 0] = self.base = base
 
     @property
@@ -88,14 +87,8 @@ def repeated_arrays(
         if held is None or passed.is_copy or passed.array.__class__ is not np.ndarray or passed.array.dtype.kind == "b":
             return None
         where = [parameters.places[number].where for number in held]
-        if any(part.stop - part.start != _ADDRESS for part in where):
-            return None
         repeated |= dict.fromkeys(held, RepeatedArray(passed, rows[passed.block.base], held, where))
     return repeated
-
-
-#: the bytes of an address
-_ADDRESS = 8
 
 
 class RepeatedLaunch:

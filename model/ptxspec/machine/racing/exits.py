@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked
-from ptxspec.language.forms import page_name
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.errors import Where
+from ptxspec.machine.errors import Where, page_of
 from ptxspec.machine.findings import FindingCollector, LaunchFinding
 from ptxspec.machine.program import KernelProgram, where_is
 from ptxspec.terms.effects import Exit, Initiate, Return
-from ptxspec.terms.registries import RULES, ObjectCompletion
+from ptxspec.terms.registries import ObjectCompletion
 
 
 class ProgramAddress(NamedTuple):
@@ -38,7 +37,7 @@ class FaultsAtExit:
         if number == 0:
             return
         effect = self.program.kernel.code[op].plan.meaning.effect
-        thread = event["thread"] + event["first"] * self.extents.threads
+        thread = event["thread"], event["first"]
         if number < 0:
             rule, size, last = "announced bytes", contracts.asynchrony.OBJECT, None
             note = f"operations deliver {event['size']} bytes more to an mbarrier than were announced to it"
@@ -53,8 +52,7 @@ class FaultsAtExit:
 
         def finding() -> LaunchFinding:
             place = locate(event["location"])
-            page = f"{page_name(RULES[rule].path)}:{RULES[rule].line}"
-            return LaunchFinding(rule, note, where, other, place.space, place.address, size, page)
+            return LaunchFinding(rule, note, where, other, place.space, place.address, size, page_of(rule))
 
         collector.report((rule, op), finding)
 
@@ -90,9 +88,9 @@ class FaultsAtExit:
             ways |= following
         return exits
 
-    def _where(self, thread: int, op: int) -> Where:
-        """A thread of the grid, and its instruction."""
-        return where_is(self.checked, self.program.kernel.code[op], self.extents.where(thread, 0))
+    def _where(self, thread: tuple[int, int], op: int) -> Where:
+        """A resident thread of CTAs from one on, and its instruction."""
+        return where_is(self.checked, self.program.kernel.code[op], self.extents.where(*thread))
 
 
 def _outlives_its_source(effect: Initiate) -> bool:
