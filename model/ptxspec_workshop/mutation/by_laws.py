@@ -59,8 +59,8 @@ def about(mutant: Mutant) -> list[StepClaim]:
 def key(law: StepClaim) -> tuple[str, ...]:
     """What a law says: its sentence, and the Python of its functions on its own page, or of those that these are within."""
     texts = _functions(law.function.__module__)
-    own = [line for path, line in sorted(_places(law)) if path == law.path]
-    return law.sentence, *(texts[max(first for first in texts if first <= line)] for line in own)
+    lines = [line for path, line in sorted(_places(law)) if path == law.path]
+    return law.sentence, *(texts[max(first for first in texts if first <= line)] for line in lines)
 
 
 def _places(law: StepClaim) -> set[Place]:
