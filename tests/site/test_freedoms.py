@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from ptxspec_workshop.site.freedoms import reachable
+from ptxspec.language.forms import Form, forms
+from ptxspec.terms.core import Int
+from ptxspec_workshop.generate.product_operands import without_columns
+from ptxspec_workshop.site.freedoms import below, below_all_columns, reachable
 
 
 @pytest.mark.parametrize(
@@ -20,3 +25,15 @@ def test_types_of_one_width_stand_in_the_order_of_their_names() -> None:
     """Not in that of a set, which is another in each process."""
     (nan,) = (freedom for freedom in reachable("ptxspec.spec.instructions.half.abs") if freedom.slug == "nan")
     assert len(nan.types) == 2 and list(nan.types) == sorted(nan.types)
+
+
+def kinds(form: Form, of: Callable[[Form], list[Int]]) -> set[tuple[str, str, str]]:
+    return {(f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in of(form)}
+
+
+@pytest.mark.sample(16, lambda widest: [widest.mnemonic.split(".")[1]])
+@pytest.mark.parametrize(
+    "widest", {without_columns(form): form for form in forms("wgmma") if "n256k" in str(form)}.values(), ids=str
+)
+def test_a_product_leaves_open_what_each_of_its_columns_does(widest: Form) -> None:
+    assert kinds(widest, below) == kinds(widest, below_all_columns)
