@@ -46,6 +46,7 @@ def launch(body: str, engine: str, schedule: str = "auto", check: str = "leak", 
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("body", "first", "count"),
@@ -168,6 +169,7 @@ def test_memory_of_the_host() -> None:
     assert str(memory.leaks()[0]).startswith(f"leak: {memory.leaks()[0].name} is not freed\n  at {__file__}:")
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     path = tmp_path / "k.ptx"
     path.write_text(TEXT.replace("BODY", ""))

@@ -138,6 +138,7 @@ def compared(seeds: range) -> tuple[int, int]:
     return racing, told
 
 
+@pytest.mark.slow
 def test_what_is_reported_is_a_race_of_the_model() -> None:
     racing, told = compared(range(FEW))
     assert FEW / 4 < racing < FEW and told > racing * 0.9

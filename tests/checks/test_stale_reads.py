@@ -196,6 +196,7 @@ SHAPES: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str) -> None:
     """Launches leave what the model allows, but for what only a read of a later write leaves, or a write before an earlier one."""

@@ -28,6 +28,7 @@ def call(*words: str, status: int = 0) -> str:
     return result.output
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("opcode", sorted(registry().opcodes))
 def test_every_form_is_read_or_refused_with_a_way_out(opcode: str) -> None:
     """As a kernel has it, with registers for operands. Nothing else than a fragment or a hint comes out."""

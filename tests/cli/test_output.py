@@ -112,6 +112,7 @@ def test_tables_are_for_terminals_and_escaped(
 # Streams ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pipe_that_is_closed_early_is_no_error_message() -> None:
     for words in (["forms"], ["forms", "cvt"], ["--help"], ["forms", "--json"], ["check", SAXPY]):
         reading, writing = os.pipe()
@@ -157,6 +158,7 @@ def test_an_encoding_that_has_not_every_character() -> None:
         assert start("eval", "add.u32 d, a, b", "a=1", "b=1", env={**os.environ, **more}).returncode == 0
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_utf8_as_arguments(tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + b"/\xff\xfe.ptx"
     Path(os.fsdecode(name)).write_text(Path(SAXPY).read_text())

@@ -21,6 +21,7 @@ def asked(*arguments: str, status: int) -> str:
     return result.output
 
 
+@pytest.mark.slow
 def test_buffers() -> None:
     atomic = "atom.global.add.u32 y, [p+4], 1;"
     assert asked(ADD, atomic, "--buffer", "p=64 private", status=0).startswith("proved")

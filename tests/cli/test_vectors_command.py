@@ -214,6 +214,7 @@ def test_only_form_and_results_are_needed(tmp_path: Path, brev: Path) -> None:
 # Approximate and other open results --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_bound_decides_about_an_approximate_result(rcp: Path) -> None:
     line = lines_in(rcp, "rcp")["rcp.approx.f32 d, a;"]
     assert line["open"]["approximate-rcp"] == {"kind": "approximate", "decided_by": "bound"}
@@ -401,6 +402,7 @@ def test_no_junk_gets_past_the_reader(brev: Path) -> None:
 # The recorded answers --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_recorded_answers() -> None:
     assert "4 forms, 2,048 rows; 0 forms differ" in call("check", "--recorded", "-o", "bfe")
     found = json.loads(call("check", "--recorded", "-o", "bfe", "-o", "popc", "--json"))

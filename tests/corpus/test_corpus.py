@@ -62,6 +62,7 @@ def test_tiles_are_multiplied(name: str, engine: str) -> None:
     assert np.array_equal(found, a.astype(float) @ b.T.astype(float))
 
 
+@pytest.mark.slow
 def test_what_people_write() -> None:
     """All modules are accepted but for some of the declarations."""
     found = seeds("hand")

@@ -62,6 +62,7 @@ def test_what_is_kept() -> None:
     assert all(theirs is None for theirs in today.of_modules().values())
 
 
+@pytest.mark.slow
 def test_some_modules_and_mutants() -> None:
     account = agreed(pairs(MODULES, MUTANTS))
     assert account.agreement >= 0.98 and min(account.seen[True, True], account.seen[False, False]) > 45

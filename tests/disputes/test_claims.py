@@ -32,6 +32,7 @@ def planted() -> Iterator[None]:
 # faults ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fault", CLAIMS.faults, ids=lambda fault: fault.title)
 def test_just_the_stated_versions_and_levels_fail(fault: AssemblerFault) -> None:
     found = recorded.judged(fault)
@@ -194,6 +195,7 @@ def test_other_pairs_are_wrong_as_the_page_says() -> None:
 # disputes -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dispute", CLAIMS.disputes, ids=lambda dispute: dispute.title)
 def test_the_verdict_is_as_stated_and_the_machine_is_with_the_definition(dispute: Dispute) -> None:
     found = readings.judged(dispute, SECONDS)

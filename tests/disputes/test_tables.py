@@ -52,6 +52,7 @@ def test_a_dispute_is_shown_with_the_verdict_and_the_machines_answers() -> None:
     assert "refuted <small>at" in dispute_tables._of_dispute(dispute, 0)
 
 
+@pytest.mark.slow
 def test_a_build_that_asks_no_solver_shows_what_was_computed_before(monkeypatch: pytest.MonkeyPatch) -> None:
     dispute = next(d for d in load_all().disputes if d.title == "a shift to the left counts modulo 32")
     fault = next(fault for fault in load_all().faults if fault.title == "a copied NaN")

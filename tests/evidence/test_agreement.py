@@ -54,6 +54,7 @@ def opcodes() -> list[Any]:
     return firsts + [pytest.param(o, True, marks=slow, id=f"{o}-all") for o in sorted(registry().opcodes)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("opcode", "every"), opcodes())
 def test_every_form_stands_up(opcode: str, every: bool) -> None:
     """What the ledger says of each form: the interpretations agree, or both engines do; NVIDIA's assembler accepts it; and the

@@ -101,6 +101,7 @@ ORACLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["native", "exact"])
 def test_what_we_give_is_what_numpy_gives(engine: Engine) -> None:
     chosen = [case(m) for m in ORACLES]

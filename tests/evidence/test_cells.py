@@ -66,6 +66,7 @@ def test_no_other_form_uses_the_condition_code() -> None:
     assert [f for f in representatives(ptxspec.forms()) if f.meaning().uses_carry] == carries()
 
 
+@pytest.mark.slow
 def test_one_form_stands_for_all_its_orderings() -> None:
     """A thread by itself cannot see an ordering or a scope. None of the meanings is left out."""
 
@@ -98,6 +99,7 @@ SAMPLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["exact", "native"])
 def test_the_kernels_ask_what_the_comparison_computes(engine: str) -> None:
     """The kernels that a GPU is given, run on the machine here: rows come in and answers go out where they should."""

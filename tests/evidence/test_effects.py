@@ -30,6 +30,7 @@ def form(mnemonic: str) -> Form:
     return next(f for f in asked(mnemonic.split(".")[0]) if f.mnemonic == mnemonic)
 
 
+@pytest.mark.slow
 def test_both_engines_do_the_same() -> None:
     """A form of each kind, space and width."""
     wanted = (
@@ -83,6 +84,7 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
     assert all(d["levels"] and not d["O3"] for d in found)
 
 
+@pytest.mark.slow
 def test_loads_and_stores_against_plain_bytes() -> None:
     """The answers themselves, by an oracle that knows nothing of kernels: bytes of the row, in the order of memory."""
     assert ANSWERS is not None

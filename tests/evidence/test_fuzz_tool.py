@@ -154,6 +154,7 @@ def test_an_assembler_that_fails(body: str, kind: str, tmp_path: Path) -> None:
     assert len(found["text"].splitlines()) < len(cases.of_seed(seed).text.splitlines()) / 3
 
 
+@pytest.mark.slow
 def test_without_a_gpu_it_says_that_nothing_was_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = script(tmp_path / "ptxas", "open(sys.argv[-1], 'w').close()")
     own = targets.Ptxas(path, ("-O0",))
@@ -266,6 +267,7 @@ def test_a_case_that_nobody_can_be_asked_of() -> None:
         judging.look(FuzzCase(HEAD + body, "k", case.cells), targets.Native(), 10)
 
 
+@pytest.mark.slow
 def test_programs_keep_from_what_ptxas_is_known_to_get_wrong() -> None:
     texts = "\n".join(cases.of_seed(seed).text for seed in range(0, 240, 2))
     assert not re.search(r"@!?%\w+ v(add|sub)4\.u32\.u32\.u32\.add", texts)  # AMB-104

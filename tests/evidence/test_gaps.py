@@ -107,6 +107,7 @@ def python(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], cwd=root, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.slow
 def test_a_page_without_answers_is_a_gap(planted: Path) -> None:
     """It works at once, and the ledger says of it what can be said without a GPU."""
     code = (
@@ -144,6 +145,7 @@ def test_a_page_that_loses_an_answered_form_is_noticed(planted: Path) -> None:
         page.write_text(text)
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     known = gaps.records()
     answers = known["vectors"]

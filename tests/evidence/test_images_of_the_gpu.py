@@ -56,6 +56,7 @@ def differing(case: ImageCase, found: np.ndarray) -> int:
     return int((found != wanted).any(axis=1).sum() if found.ndim == 2 else (found != wanted).sum())
 
 
+@pytest.mark.slow
 def test_the_answers_are_those_that_were_recorded() -> None:
     own = sorted(answers().items())
     assert hashlib.sha256(b"".join(n.encode() + a.tobytes() for n, a in own)).hexdigest() == facts()["digest"]

@@ -28,6 +28,7 @@ def test_only_the_objects_ask_about_a_form_which_was_answered(form: ptxspec.Form
     assert answered is not None and answered["agrees"] and "H100" in answered["device"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["exact", "native"])
 def test_an_h100_and_the_machine_change_maps_alike(engine: str) -> None:
     kept = OBJECTS.read()

@@ -90,6 +90,7 @@ def test_a_test_that_never_fails_or_always_does_tells_nothing(only: Any, expecte
     assert by_tests.noticed(code()) is None
 
 
+@pytest.mark.slow
 def test_what_needs_too_much_is_not_said_of_a_definition(only: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     only("[0 for _ in iter(int, 1)]")
     monkeypatch.setattr(by_tests, "TOGETHER", 2)
@@ -127,6 +128,7 @@ def equal(one: Any, other: Any) -> bool:
     return Parts(time.process_time() + 30).equal(one, other)
 
 
+@pytest.mark.slow
 def test_what_differs_only_where_it_does_not_matter_is_equal() -> None:
     """A product of two thousand bits is too much for a solver; that a zero is no less than it says is not."""
     product = (A * B + 1) * A
@@ -137,6 +139,7 @@ def test_what_differs_only_where_it_does_not_matter_is_equal() -> None:
     assert equal(maximum(own, word) + 1, 1 + maximum(word, own))
 
 
+@pytest.mark.slow
 def test_what_differs_is_not_equal() -> None:
     product = A * B
     assert not equal(select(product < 0, 6, 7), select(product < 1, 6, 7))

@@ -80,6 +80,7 @@ def test_what_stands_in_the_place_of_an_expression(text: str, kind: str, new: st
     assert (kind, new) in found, found
 
 
+@pytest.mark.slow
 def test_every_operator_has_mutants_on_the_pages() -> None:
     """What is planted is of every kind: a kind that occurs nowhere would test nothing."""
     kinds = {m.kind for m in listed()}
@@ -155,6 +156,7 @@ def test_what_is_planted_is_gone_after_an_error() -> None:
     assert ptxspec.evaluate("sub.u32 d, a, b;", a=7, b=5) == {"d": 2}
 
 
+@pytest.mark.slow
 def test_a_call_has_limits() -> None:
     assert call(lambda: 6 * 7, 5) == 42
     with pytest.raises(ZeroDivisionError):
@@ -211,6 +213,7 @@ def test_a_mutant_that_is_proved_to_be_the_original_is_equivalent(monkeypatch: p
     assert (found.status, found.by) == (EQUIVALENT, "proof")
 
 
+@pytest.mark.slow
 def test_a_mutant_that_is_a_constant_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     own = difference()
     found = judge(constructed(own, "a * 0 + 5", monkeypatch))
@@ -249,6 +252,7 @@ def of(module: str, original: str, new: str) -> Mutant:
     return next(m for m in of_page(f"ptxspec.spec.{module}") if (m.original, m.mutated) == (original, new))
 
 
+@pytest.mark.slow
 def test_a_refinement_that_is_refuted_and_holds_with_the_mistake_kills(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that is too wide refutes nothing: that a result beyond it is not allowed tells."""
     from ptxspec.query.identities import load_all
@@ -368,6 +372,7 @@ def test_what_an_oracle_noticed_is_put_to_the_claims_again(monkeypatch: pytest.M
     assert campaign.judge_by_claims(own) is None
 
 
+@pytest.mark.slow
 def test_what_nothing_can_notice_is_not_asked_again() -> None:
     own = difference()
     row = {"pages": campaign.pages_key(own), "claims": "other", "name": ""}
@@ -447,6 +452,7 @@ def agrees(mutant: Mutant) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_campaign_is_judged_as_it_is_kept() -> None:
     chosen = sample()
     assert len(chosen) >= 5

@@ -117,6 +117,7 @@ def test_where_the_machine_differs_we_stay_as_we_are(name: str, engine: str) -> 
         assert len(machine) == (2 if case["who"] == "levels" else 1) and machine != {value["ours"]}
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_is_found() -> None:
     """A bit of a register of one thread is enough, at one level or at both."""
     (program,) = program_answers.recorded_programs([agreeing()[0]])
@@ -140,6 +141,7 @@ def test_a_program_is_made_small() -> None:
     assert program.text() == program_answers.recorded_programs([7])[0].text(), "the program itself stays"
 
 
+@pytest.mark.slow
 def test_programs_are_reproducible_and_have_everything() -> None:
     first, again = ([p.text() for p in program_answers.recorded_programs(range(200))] for _ in range(2))
     assert first == again

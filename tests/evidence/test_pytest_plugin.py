@@ -45,6 +45,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=where, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_kernels_are_launched_and_compared(tmp_path: Path) -> None:
     (tmp_path / "test_kernels.py").write_text(KERNELS)
     found = run(tmp_path)

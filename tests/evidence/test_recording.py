@@ -106,6 +106,7 @@ def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_aimed_products_are_recorded_alone(asked: Any, tmp_path: Path) -> None:
     (case,) = AIMED_MATRICES.cases(chosen())
     assert asked(tmp_path, "--aimed").launches == 2 * len(case.launches)
@@ -187,6 +188,7 @@ def test_a_wrong_answer_is_reported(levels: tuple[str, ...], counts: Any, asked:
     assert set(one) == {"row", "open", "operands", "ours", "O0", "O3"}
 
 
+@pytest.mark.slow
 def test_kernels_that_write_nothing_are_noticed(asked: Any, tmp_path: Path) -> None:
     asked(tmp_path, silent=True)
     for family in (EFFECTS, CLUSTERS):
@@ -198,6 +200,7 @@ def test_kernels_that_write_nothing_are_noticed(asked: Any, tmp_path: Path) -> N
         assert all(d["O0"] == d["O3"] > 0 == d["levels"] for d in kept.facts["differences"])
 
 
+@pytest.mark.slow
 def test_answers_of_some_opcodes_are_added(asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "record", lambda *_: (0, 0))  # the other families, which come after
     asked(tmp_path, wrong=(("-O3", "k0"),))
@@ -228,6 +231,7 @@ def test_an_archive_that_was_changed_is_refused(tmp_path: Path) -> None:
     assert all(family.read(tmp_path / "nowhere") is None for family in FAMILIES.values())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("asked")
 def test_programs_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of those that an H200 answered; one differs at one level, and is made smaller."""

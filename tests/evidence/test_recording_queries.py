@@ -171,6 +171,7 @@ def test_what_differs_is_printed_and_noted(asked: Any, tmp_path: Path, capsys: p
     assert json.loads((tmp_path / "answers.json").read_text())["differing"] == kept.facts["differing"]
 
 
+@pytest.mark.slow
 def test_what_the_driver_refuses_is_no_gap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Answered, refused or a gap: each form for attributes is one of these, and the ledger says which machine answered when."""
     queries = [*ptxspec.forms("txq"), *ptxspec.forms("suq")]

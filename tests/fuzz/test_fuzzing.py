@@ -170,6 +170,7 @@ KINDS = [None, "raised", "ZeroDivisionError", "the process ended", "unfit", "Mem
 HOUSE: Any = SimpleNamespace(make=lambda seed: [CASES[seed]], judge=wrong, SECONDS=1, GIBIBYTES=2)
 
 
+@pytest.mark.slow
 def test_what_is_found() -> None:
     """Of cases in one process, and after the end of it in another, each has its outcome."""
     found = list(fuzzing.outcomes(HOUSE, [(seed, None) for seed in range(len(CASES))]))
@@ -240,6 +241,7 @@ def test_a_module_is_made_small() -> None:
     assert last in small.text() and small.size < module.size / 3
 
 
+@pytest.mark.slow
 def test_a_seed_makes_one_case() -> None:
     for name in fuzzing.FUZZERS:
         own = fuzzing.fuzzer(name)

@@ -19,6 +19,7 @@ def agree(first: int, count: int) -> hopper_scripts.Account:
     return account
 
 
+@pytest.mark.slow
 def test_some_launches() -> None:
     assert agree(PAGE, 12).launches.keys() == {"cluster"}
 

@@ -53,11 +53,13 @@ def worth(counts: Counter[str], asked: int) -> None:
     assert counts["operands"] > 500 * answered and counts["rows not judged"] < 0.1 * counts["rows judged"], counts
 
 
+@pytest.mark.slow
 def test_answers_hold() -> None:
     counts = ask(range(2, 14))
     assert counts["proved"] > 4 and counts["refuted"] > 2 and counts["launched"] > 1000, counts
 
 
+@pytest.mark.slow
 def test_answers_about_the_order_of_memory_hold() -> None:
     about = [seed for seed in range(200) if posed(seed).about]
     counts = ask(about[:10])
@@ -98,6 +100,7 @@ def let_nobody_interfere(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SymbolicMemory, "interfere", lambda *_: None)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("plant", "seed", "told"),
     [

@@ -16,6 +16,7 @@ EXACT = ("distributed", "ring")
 ALL = [(name, what) for name, program in PROGRAMS.items() for what in program.mistakes]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("copies", ["early", "late", "each", "random:4"])

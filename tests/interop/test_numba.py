@@ -39,6 +39,7 @@ def test_a_kernel(name: str) -> None:
         assert want is None or same(arg, want, case.ulps), name
 
 
+@pytest.mark.slow
 def test_engines_give_the_same() -> None:
     for name in ("tree_reduction", "shuffles", "atomic_extremes", "sorted_in_local_memory"):
         case = CASES[name](np.random.default_rng(1))

@@ -59,6 +59,7 @@ def test_an_operation(name: str) -> None:
         assert (np.abs(found - wide) <= case.tolerance * np.maximum(1, np.abs(wide))).all(), np.abs(found - wide).max()
 
 
+@pytest.mark.slow
 def test_tensor_cores_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     load = ptxspec.load
@@ -93,6 +94,7 @@ def test_the_device_is_the_specification() -> None:
         adapter.install("sm_89")
 
 
+@pytest.mark.slow
 def test_a_program_is_switched_over(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

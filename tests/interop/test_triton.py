@@ -57,6 +57,7 @@ def _marked(cases: dict[str, Case]) -> list[object]:
     return [pytest.param(name, marks=pytest.mark.long if case.long else ()) for name, case in cases.items()]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", _marked(CASES))
 def test_a_kernel(name: str) -> None:

@@ -195,6 +195,7 @@ def ours(type: str, texts: list[str]) -> list[int]:
     return [int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("type", ["u64", "s64", "b64"])
 def test_integers(seed: int, type: str) -> None:
@@ -250,6 +251,7 @@ def assembled(type: str, texts: list[str]) -> list[int]:
     return list(struct.unpack(f"<{len(texts)}Q", data[:-8]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("assembler")
 @pytest.mark.parametrize("type", ["u64", "s64"])
 def test_integers_of_ptxas(type: str) -> None:
@@ -536,6 +538,7 @@ def test_deep_expressions(unit: str, place: str) -> None:
     assert "are open" in found[0].message or "expected" in found[0].message
 
 
+@pytest.mark.slow
 def test_fuzz() -> None:
     """Whatever the words are, there is a value or a complaint."""
     rng = random.Random(3)

@@ -233,6 +233,7 @@ def test_variables_of_ranges(engine: str) -> None:
         module.read("x100")
 
 
+@pytest.mark.slow
 def test_ranges_that_other_modules_see() -> None:
     first = f"{HEADER}.visible .global .b32 x<10>;"
     second = f"{HEADER}.extern .global .b32 x7; .entry k() {{ st.global.b32 [x7], 5; ret; }} .entry j() {{ ret; }}"

@@ -58,6 +58,7 @@ def read(text: str) -> None:
         ptxspec.load(text)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "make",
     [instructions, kernels, declarations, branches, initializers, mistakes],

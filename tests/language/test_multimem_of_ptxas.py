@@ -60,6 +60,7 @@ def forms(version: str) -> list[str]:
     return [instruction(f.mnemonic) for f in ptxspec.forms("multimem") if f.availability[0] == since]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("version", ["8.1", "8.2", "9.1"])
 def test_every_form_is_taken(version: str, either_assembler: str, request: pytest.FixtureRequest) -> None:
     if version == "9.1" and "13.5" not in request.node.name:
@@ -93,6 +94,7 @@ def beside() -> Iterator[str]:
             yield ".".join(w for w in ("multimem", kind, order, space, operations[0], "u32") if w)
 
 
+@pytest.mark.slow
 def test_what_may_stand_together(either_assembler: str) -> None:
     every = [instruction(mnemonic) for mnemonic in beside()]
     theirs: set[int] = set()

@@ -537,6 +537,7 @@ INSTRUCTIONS = """
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("text", [line.strip() for line in DECLARATIONS.strip().splitlines()])
 def test_declarations(text: str) -> None:
     assert bool(ours(HEADER + text)) == bool(assemble(HEADER + text))
@@ -547,6 +548,7 @@ def test_operands(text: str) -> None:
     assert bool(ours(body(text))) == bool(assemble(body(text)))
 
 
+@pytest.mark.slow
 def test_versions_and_targets(newest_assembler: str) -> None:
     """Those that the page lists, each target with the first version that it takes, and with the one before."""
     page = importlib.import_module("ptxspec.spec.directives.index")
@@ -658,6 +660,7 @@ def test_what_both_accept(name: str) -> None:
     assert (ours(GOOD[name]), assemble(GOOD[name])) == ([], [])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", BAD)
 def test_what_both_refuse(name: str) -> None:
     """And where ptxas names a line, the first complaint is about the same one."""

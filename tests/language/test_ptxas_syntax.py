@@ -514,6 +514,7 @@ def accepted(text: str) -> bool:
     return True
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", cases(INSTRUCTIONS))
 def test_instructions(case: str) -> None:
     text = body(case.replace("\\n", "\n"), PARAMETERS, VARIABLES, REGISTERS)

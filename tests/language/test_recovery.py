@@ -107,6 +107,7 @@ def test_words_in_any_order(words: list[str], before: str) -> None:
     check(before + " ".join(words))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_pieces_of_modules(data: st.DataObject) -> None:

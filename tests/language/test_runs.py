@@ -102,6 +102,7 @@ def agree(patch: pytest.MonkeyPatch, text: str) -> Any:
     return module
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_what_nvcc_prints(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = modules()[name]

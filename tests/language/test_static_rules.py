@@ -571,6 +571,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name, (text, _) in CASES.items() if isinstance(text, str)])
 def test_the_assembler_states_the_same_rule(name: str, assembler: str) -> None:
     broken, kept = CASES[name]

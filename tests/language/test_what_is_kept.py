@@ -176,6 +176,7 @@ def test_what_is_no_file_of_ones_own_is_not_believed(kind: str, keep: Kept, tmp_
     path.parent.parent.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_the_parser_is_kept_as_data(checkout: Path) -> None:
     """No file that is kept has Python's code, and one that somebody has made up is none."""
     told(checkout, LOAD)
@@ -239,6 +240,7 @@ def test_machine_code_is_kept_where_nobody_else_can_write(tmp_path: Path, monkey
             storage.own_code(path)
 
 
+@pytest.mark.slow
 def test_many_at_once(keep: Kept) -> None:
     """Whoever reads while others write gets what belongs to the key."""
     keys = [bytes([i]) * 32 for i in range(4)]

@@ -282,6 +282,7 @@ def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
         assert (again.path, again.line, again.message) == ("some.md", 1, "the page has no title")
 
 
+@pytest.mark.slow
 def test_without_prose_pages_have_their_titles_and_fences_where_they_were() -> None:
     pages = [
         path for folder in ("spec", "proofs", "docs") for path in sorted((places.DOCUMENTS / folder).rglob("*.md"))

@@ -250,6 +250,7 @@ def test_random_programs() -> None:
     worth(Counter(map(compare, range(60))))
 
 
+@pytest.mark.slow
 def test_random_programs_with_boxes() -> None:
     worth(Counter(compare(seed, text_with_boxes) for seed in range(24)))
 

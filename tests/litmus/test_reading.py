@@ -309,6 +309,7 @@ def answered(seed: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_damaged_texts_are_refused_or_decided() -> None:
     assert 20 < sum(map(answered, range(300))) < 280
 
@@ -321,6 +322,7 @@ def test_many_damaged_texts() -> None:
 # time -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["enumeration", "solver"])
 def test_time_is_limited(by: ptxspec.LitmusMethod) -> None:
     """A test with more executions than anybody looks at."""

@@ -219,6 +219,7 @@ def test_names_of_editions() -> None:
             litmus(text, name)
 
 
+@pytest.mark.slow
 def test_the_model_without_a_mistake_is_as_it_was() -> None:
     """What the mutants are made by changes nothing of itself."""
     with planted(None):

@@ -187,6 +187,7 @@ def test_different_outcomes_come_about() -> None:
     assert seen(case.text).keys() == {"0 1", "1 0", "1 1"}
 
 
+@pytest.mark.slow
 def test_a_wait_sees_a_phase_or_none() -> None:
     counts = seen(case_of("arrival from another CTA").text)
     assert counts.keys() == {"1", "9"}

@@ -369,6 +369,7 @@ PIECE = "call (%rd3), malloc, (64); st.global.u32 [%rd3+16], 7;"
 OF_PIECE = "cp.async.ca.shared.global [%r4], [%rd3+16], 16, 4;"
 
 
+@pytest.mark.slow
 def test_nobody_frees_what_a_copy_reads() -> None:
     """Neither the thread that copies nor another; another piece may be freed, and this one after the wait."""
     free = "call free, (%rd3);"
@@ -416,6 +417,7 @@ def test_copies_of_a_thread_that_has_ended_stay_under_way() -> None:
     assert error.other is not None and error.other.thread == (1, 0, 0)
 
 
+@pytest.mark.slow
 def test_copies_end_with_their_cta() -> None:
     """Those that begin after it may write to what it read, and find nothing in their memory."""
     source = copying(f"""

@@ -280,6 +280,7 @@ def test_every_form_by_the_text() -> None:
 SCALED = [m for m in PLAIN + SPARSE if Case(m).is_scaled]
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("mnemonic", [SCALED[0], SCALED[2], SCALED[-1]])
 def test_all_selectors(mnemonic: str) -> None:

@@ -86,6 +86,7 @@ def launches() -> Iterator[dict[str, Any]]:
         yield {"copies": copies} | ({"check": check} if check else {})
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("phases", [1, 3])
 @pytest.mark.parametrize("excess", [0, -128, 128])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -98,6 +99,7 @@ def test_each_number_of_bytes_but_the_right_one_is_told(shape: str, excess: int,
             assert len(told) == 1 and told <= {"stuck object", "copy not waited for"}, how
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("announced", ["after", "before, apart", "after, apart"])
 @pytest.mark.parametrize("copies", ["early", "late"])
 def test_wherever_bytes_are_announced(copies: str, announced: str) -> None:
@@ -108,6 +110,7 @@ def test_wherever_bytes_are_announced(copies: str, announced: str) -> None:
         assert outcome("the smaller first", announced, 128, 2, engine, **how) == "stuck object"
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("schedule", ["random:1", "warps"])
 @pytest.mark.parametrize("copies", ["early", "late", "each", "random:3"])
 @pytest.mark.parametrize("engine", ENGINES)

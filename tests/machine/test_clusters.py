@@ -70,6 +70,7 @@ def test_without_clusters_each_cta_is_one() -> None:
     assert told((3, 2, 2), None) == coordinates((3, 2, 2), (1, 1, 1), False)
 
 
+@pytest.mark.slow
 def test_a_cta_of_a_cluster_has_one_number() -> None:
     """However many clusters there are, and wherever batches end: each CTA runs once."""
     source = kernel(f"{SYNC} atom.global.add.u32 %r4, [%rd1], 1;")
@@ -201,6 +202,7 @@ def test_dynamic_shared_memory_lies_in_each_part() -> None:
     assert (out.reshape(2, 4, 64) == np.roll(numbers, -1, axis=1)).all()
 
 
+@pytest.mark.slow
 def test_a_histogram_over_the_cluster() -> None:
     """Each CTA holds a part of the bins, and all threads of the cluster count into all of them."""
     source = kernel(
@@ -383,6 +385,7 @@ def test_shared_memory_ends_with_its_cta(access: str, leave: str) -> None:
     both(source, [np.zeros(64, np.uint32)], grid=2, block=32, cluster=2)
 
 
+@pytest.mark.slow
 def test_those_who_ended_in_one_batch_are_forgotten_in_the_next() -> None:
     """More CTAs than are resident at once, in a kernel whose threads wait for nobody."""
     source = kernel(
@@ -475,6 +478,7 @@ def test_threads_that_have_ended_are_not_waited_for() -> None:
     assert (out == wanted).all()
 
 
+@pytest.mark.slow
 def test_one_may_be_an_arrival_ahead() -> None:
     """A thread arrives anew before another, which has arrived, begins to wait."""
     source = kernel(

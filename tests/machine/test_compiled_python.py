@@ -392,6 +392,7 @@ def test_what_is_refused_is_named_with_its_place(function: Callable[..., Any]) -
     assert path == __file__ and first < int(line) < first + len(lines)
 
 
+@pytest.mark.slow
 def test_the_driver_is_of_that_part() -> None:
     """Each of its functions, the last as the first."""
     from ptxspec.machine.native import code as engine

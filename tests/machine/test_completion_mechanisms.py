@@ -70,6 +70,7 @@ def test_all_of_them_in_one_kernel(engine: str, copies: str) -> None:
     assert (sums[:, 1] == 4 * threads + 2).all() and (sums[:, 2] == 4 * threads).all() and (sums[:, 3] == 15).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["native", "exact"])
 def test_waiting_for_the_others_is_not_waiting_for_a_product(engine: str) -> None:
     with pytest.raises(LaunchError) as caught:

@@ -34,6 +34,7 @@ def test_an_h200_contracts_nothing_at_o0_and_all_at_o3() -> None:
     assert sum(ours["none"][n] != ours["all"][n] for n in ours["none"]) > 40
 
 
+@pytest.mark.slow
 def test_both_engines_contract_alike() -> None:
     own = kernels()[:FEW]
     assert answers_here(own, "exact") == answers_here(own)

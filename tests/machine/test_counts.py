@@ -75,6 +75,7 @@ def test_counts_do_not_change_whose_turn_it_is(folder: Path) -> None:
     assert not FlowGraph(code, observed=ObservedEvents(False, frozenset([EventKind.READ])), alone=False).by_warps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_the_counts_of_an_example_add_up(folder: Path) -> None:
     reference = runpy.run_path(str(folder / "reference.py"))

@@ -36,6 +36,7 @@ ld.param.u64 out, [to]; mov.u32 r, %ctaid.x; mad.wide.u32 out, r, 64, out; mov.u
     return ptxspec.load(text).launch("k", **(usual | how)).findings
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("copies", ["early", "late", "each", "random:2"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", OPERATIONS)

@@ -301,6 +301,7 @@ def test_accesses_before_a_fault_are_told() -> None:
     assert [(e.thread, e.address) for e in streams[0] if e.space == "image"] == [(0, 20), (1, 0)]
 
 
+@pytest.mark.slow
 def test_more_accesses_than_are_noted_at_once() -> None:
     """Of 1000 threads, eight texels each, thread by thread."""
     volume = real(4, 4, 4, 1)

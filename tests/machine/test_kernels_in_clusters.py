@@ -40,6 +40,7 @@ def test_a_sum_that_every_cta_forms(source: str) -> None:
     assert np.array_equal(ranks, np.broadcast_to(np.arange(4, dtype=np.uint32) * 11, ranks.shape))
 
 
+@pytest.mark.slow
 def test_a_queue_in_the_first_cta(source: str) -> None:
     values = np.random.default_rng(3).integers(-1000, 1000, (2, 4, 40), np.int32)
     out, count = np.zeros((2, 512), np.int64), np.zeros(2, np.uint32)

@@ -40,6 +40,7 @@ def test_many_blocks(blocks: int) -> None:
     assert len(set(both(chain(blocks), [np.zeros(9, np.uint32)], block=9)[0].tolist())) == 9
 
 
+@pytest.mark.slow
 def test_many_blocks_are_compiled_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(object_code.VARIABLE, "0")  # not found where it was kept
     module = ptxspec.load(chain(MANY_BLOCKS))
@@ -98,6 +99,7 @@ def alive(count: int) -> str:
     return kernel("\n".join([*lines, "st.global.u32 [%rd1], %r4;"]))
 
 
+@pytest.mark.slow
 def test_pieces_take_the_registers_they_have_to_do_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not all that live through them: with four times the registers there is four times the text, not sixteen times."""
     monkeypatch.setattr(code, "LARGE", 0)

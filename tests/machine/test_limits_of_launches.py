@@ -206,6 +206,7 @@ def test_a_time_limit_ends_lookups(engine: str) -> None:
     assert caught.value.rule == "time limit"
 
 
+@pytest.mark.slow
 def test_compilation_counts_and_may_be_tried_again(compiles: None) -> None:
     source, out = many_blocks(3000), np.zeros(1, np.uint32)
     module = ptxspec.load(source)
@@ -406,6 +407,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is in KiB on Linux")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_local_memory_that_nobody_touches_takes_none(engine: str) -> None:
@@ -487,6 +489,7 @@ def test_one_long_block_is_compiled_soon(body: str, times: int, most: float, com
     check(processor_seconds(large(body, times), "native"), most * 4000)
 
 
+@pytest.mark.slow
 def test_there_may_be_many_arguments() -> None:
     count = 2000
     parameters = ", ".join(f".param .u64 p{i}" for i in range(count))

@@ -27,6 +27,7 @@ def every_form() -> list[ptxspec.Form]:
     return [form for opcode in OPCODES for form in ptxspec.forms(opcode)]
 
 
+@pytest.mark.slow
 def test_every_answer_is_of_a_case() -> None:
     """A case without an answer is a gap, of which the ledger tells."""
     if ANSWERS is None:

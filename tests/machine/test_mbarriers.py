@@ -234,6 +234,7 @@ def test_who_waits_for_ever_is_told(what: str, engine: str) -> None:
     assert caught.value.rule in ("stuck object", "aligned") and told in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_ctas_and_grids(engine: str) -> None:
     body = ALL_ARRIVE.format(64).replace("st.global.u32 [%o], %r;", "red.global.add.u32 [%o], %r;")

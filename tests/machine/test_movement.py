@@ -28,6 +28,7 @@ def windows_of(address: int) -> list[int]:
     return both(source, [np.full(len(SPACES), 9, np.uint32)])[0].tolist()
 
 
+@pytest.mark.slow
 def test_each_address_lies_in_one_window() -> None:
     """The bases and ends of all windows, and their neighbours."""
     edges = [0, 2**64 - 1, LAYOUT.GLOBAL_BASE]

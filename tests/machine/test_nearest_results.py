@@ -55,6 +55,7 @@ def source(mnemonic: str, count: int) -> str:
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mnemonic", FUNCTIONS)
 def test_engines_agree_and_round_rightly(mnemonic: str) -> None:
     count, function = FUNCTIONS[mnemonic]

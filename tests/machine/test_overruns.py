@@ -224,6 +224,7 @@ def test_a_variable_of_another_module_is_as_large_as_it_is_there(declared: str, 
         assert caught.value.note.startswith("4 bytes at x+16, which has 16 bytes")
 
 
+@pytest.mark.slow
 def test_programs_as_people_write_them_keep_to_their_variables() -> None:
     """What nvcc made, and what other tools wrote: no access of theirs is found to leave its variable."""
     kernels = 0

@@ -38,6 +38,7 @@ KERNEL = """
 """
 
 
+@pytest.mark.slow
 def test_each_thread_has_memory_of_its_own_in_both_engines(documents: Path) -> None:
     program = f"""
     {KERNEL}
@@ -101,6 +102,7 @@ COPIES = """
 """
 
 
+@pytest.mark.slow
 def test_a_copy_of_32_bytes_finishes_later_and_races_as_others_do(documents: Path) -> None:
     program = f"""
     {COPIES}
@@ -237,6 +239,7 @@ SUMS = """
 """
 
 
+@pytest.mark.slow
 def test_an_instruction_of_128_threads(documents: Path) -> None:
     program = f"""
     {SUMS}
@@ -254,6 +257,7 @@ def test_an_instruction_of_128_threads(documents: Path) -> None:
     assert run(documents, program) == "same\n"
 
 
+@pytest.mark.slow
 def test_warps_that_do_not_come_together(documents: Path) -> None:
     program = f"""
     {SUMS}

@@ -152,6 +152,7 @@ def test_the_pipeline_is_right(engine: str, copies: str, check: str | None) -> N
     assert (given == sums).all()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("copies", ["early", "late"])
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_mistake_is_told_or_seen(what: str, copies: str) -> None:

@@ -217,6 +217,7 @@ def test_what_threads_are_told_is_of_their_launch() -> None:
     assert len(set(numbers[:7])) == 7 and set(numbers[7:]) == {0}
 
 
+@pytest.mark.slow
 def test_what_was_passed_is_not_kept() -> None:
     """When a launch has ended, nothing holds its arrays, and nothing a memory that the caller has let go of."""
     module = ptxspec.load(ADDS)

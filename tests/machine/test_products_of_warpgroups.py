@@ -117,6 +117,7 @@ def test_every_variation_is_that_of_formulas(part: int) -> None:
     assert [line for case in VARIATIONS[part::16] for line in differing(case, "exact")] == []
 
 
+@pytest.mark.slow
 def test_eight_columns_are_those_of_more() -> None:
     """What a form gives does not depend on how it is computed: of some, and of one with all columns."""
     most = [case for case in CASES if case.about.columns == 256 and not case.about.sparse and case.about.a.width == 32]

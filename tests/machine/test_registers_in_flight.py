@@ -37,6 +37,7 @@ def check(documents: Path, program: str) -> None:
 # values -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_type_and_vector_comes_and_goes(documents: Path) -> None:
     """Registers of each width, one and several, of the type's width and of wider ones."""
     check(documents, EVERY_TYPE)
@@ -94,6 +95,7 @@ assert results(mine + "st.global.b32 [q], a; st.global.b64 [q+8], w;") == [[2, 0
     )
 
 
+@pytest.mark.slow
 def test_vectors_that_share_registers_in_other_orders(documents: Path) -> None:
     """Whatever the order, a register lies at one place: what is no single range there becomes several."""
     check(
@@ -113,6 +115,7 @@ assert rows[0][:4] == [3, 3, 4, 1]
     )
 
 
+@pytest.mark.slow
 def test_operations_on_registers_complete_on_an_object(documents: Path) -> None:
     """Which counts the bytes that have come: a thread that sees them there may read its registers."""
     check(
@@ -164,6 +167,7 @@ RACES: dict[str, tuple[str, str, str, int, int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nobody_touches_a_register_in_flight(documents: Path) -> None:
     """The same is reported under both engines, whenever pieces land: the register, by its name, and both instructions."""
     check(
@@ -218,6 +222,7 @@ RIGHT: dict[str, tuple[str, list[int]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_no_race(documents: Path) -> None:
     check(
         documents,
@@ -229,6 +234,7 @@ for name, (body, words) in {RIGHT!r}.items():
     )
 
 
+@pytest.mark.slow
 def test_only_some_lanes_initiate(documents: Path) -> None:
     """The others have the register as it is; one that has not waited is told by its own number."""
     check(
@@ -245,6 +251,7 @@ assert all([row[0] for row in rows] == [7, 9, *[7] * 62] for rows in many)
     )
 
 
+@pytest.mark.slow
 def test_memory_is_as_it_is_for_other_copies(documents: Path) -> None:
     """What lies at the other end of an operation obeys the rules of memory, and is reported by its address."""
     check(
@@ -281,6 +288,7 @@ FUNCTIONS = """
 """
 
 
+@pytest.mark.slow
 def test_registers_are_in_flight_across_calls(documents: Path) -> None:
     """Those of the caller while a function runs, which may wait for them; parameters and results of a function."""
     check(
@@ -309,6 +317,7 @@ assert raced("call (a), left, (p);\\ncall (a), left, (p);") == Race("copy not wa
     )
 
 
+@pytest.mark.slow
 def test_what_is_not_supported_is_refused_by_name(documents: Path) -> None:
     check(
         documents,
@@ -346,6 +355,7 @@ for fragment in ("bring.b32 d, [p];", "send.b32 [p], d;"):
 # launches ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checked", ["0", "1"])
 def test_launches_of_all_kinds(documents: Path, checked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a launch counts, what observers are told, what registers begin with, and the options of a schedule."""
@@ -439,6 +449,7 @@ for engine in ("exact", "native"):
     )
 
 
+@pytest.mark.slow
 def test_a_large_kernel(documents: Path) -> None:
     """One that is compiled in pieces, with accesses set apart."""
     check(

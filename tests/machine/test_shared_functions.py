@@ -30,6 +30,7 @@ MIXED = """
 """
 
 
+@pytest.mark.slow
 def test_mixed_instructions() -> None:
     source = kernel(PREPARE + MIXED * TIMES + "st.global.u32 [%rd1], %r5;")
     both(source, [np.arange(96, dtype=np.uint32)], grid=2, block=48)
@@ -49,6 +50,7 @@ def test_the_functions_are_used() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "access",

@@ -482,6 +482,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_addresses_with_the_bases_of_two_windows_lie_nowhere(mistake: str) -> None:
     """For every pair of windows, each kind of access in turn."""

@@ -229,6 +229,7 @@ LOW:
 """
 
 
+@pytest.mark.slow
 def test_a_barrier_that_completes_one_early(plant: Any) -> None:
     page = importlib.import_module("ptxspec.spec.machine.barriers")
     before = outcomes(LATE, 64)
@@ -248,6 +249,7 @@ def test_a_barrier_that_completes_one_early(plant: Any) -> None:
     assert is_found("barriers")
 
 
+@pytest.mark.slow
 def test_a_mask_of_a_collective_that_forgets_a_lane(plant: Any) -> None:
     before = outcomes(HALVES, 32)
     assert before[0] == before[1] == [0xFFFF] * 16 + [0xFFFF0000] * 16
@@ -258,6 +260,7 @@ def test_a_mask_of_a_collective_that_forgets_a_lane(plant: Any) -> None:
     assert is_found("warps")
 
 
+@pytest.mark.slow
 def test_a_meeting_that_does_not_wait_for_all(plant: Any) -> None:
     """A warp goes on when half of its lanes have come, so that the other half is at another instruction."""
     body = "setp.lt.u32 %p0, %r1, 16; @%p0 bar.sync 1; @!%p0 bar.sync 2; st.global.u32 [%rd1], 1;"
@@ -277,6 +280,7 @@ def test_a_meeting_that_does_not_wait_for_all(plant: Any) -> None:
     assert is_found("warps")
 
 
+@pytest.mark.slow
 def test_a_thread_that_ends_and_is_waited_for(plant: Any) -> None:
     body = "setp.eq.u32 %p0, %r1, 5; @%p0 exit; bar.sync 0; st.global.u32 [%rd1], 1;"
     before = outcomes(body, 40)
@@ -305,6 +309,7 @@ MEET:
 """
 
 
+@pytest.mark.slow
 def test_threads_that_arrive_together_and_are_one_too_many(plant: Any) -> None:
     """The step that counts many threads at once lets a barrier complete when one is still to come."""
     before = outcomes(LAST, 40)

@@ -102,6 +102,7 @@ def of_case(case: dict[str, Any]) -> Box:
     return Box(**{k: v for k, v in case.items() if k not in ("digest", "moved")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(6))
 def test_boxes_are_loaded_as_an_h100_loads_them(part: int) -> None:
     for number, case in enumerate(loaded()[part::6]):

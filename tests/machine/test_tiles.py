@@ -188,6 +188,7 @@ def test_what_relies_on_none_is_the_same_under_all_seeds(engine: Engine) -> None
         assert np.array_equal(out.reshape(16, 16).T, 2 * values.reshape(16, 16))
 
 
+@pytest.mark.slow
 def test_a_product_is_the_same_under_all_seeds() -> None:
     own = tiles("m8n32k16", "u8", "s32", "s32", (1, 4, 8, 8))
     source, results = np.random.default_rng(9), set()

@@ -144,6 +144,7 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SCHEDULE, "TURN", 100)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.usefixtures("short_turns")
 @pytest.mark.parametrize("name", BODIES)
 def test_both_engines_take_the_same_turns_and_races_apart_any_will_do(name: str) -> None:

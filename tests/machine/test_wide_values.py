@@ -263,6 +263,7 @@ def test_what_is_discarded_is_undefined(engine: str) -> None:
         loaded.launch("k", args=[np.zeros(1, np.uint8), np.zeros(64, np.uint8)], engine=engine)
 
 
+@pytest.mark.slow
 def test_copies_are_proved() -> None:
     """Taking apart and putting together is nothing; turning the halves round twice is, too. One of four parts is found wrong."""
     same = ptxspec.prove("mov.b128 {x, y}, a; mov.b128 d, {x, y};", "mov.b128 d, a;")

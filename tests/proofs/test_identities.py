@@ -281,6 +281,7 @@ WEAKENED = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("title", "assume"), WEAKENED, ids=[f"{t}: {a}" for t, a in WEAKENED])
 def test_conditions_are_needed(title: str, assume: str | None) -> None:
     claim = BY_TITLE[title]

@@ -183,6 +183,7 @@ def texts(draw: st.DrawFn) -> str:
     return " ".join(lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(texts(), st.integers(0, 1 << 32))
 def test_fragments_on_arrays(text: str, seed: int) -> None:

@@ -77,6 +77,7 @@ def test_results_and_inputs_of_one_name() -> None:
     assert ptxspec.find(text, "d == 8", assume="d == 8").status == "none"
 
 
+@pytest.mark.slow
 def test_floating_point_conditions() -> None:
     found = ptxspec.find("mul.f32 d, a, a;", "real(d) == 0.25", count=3)
     assert [f["a"] for f in found] == [0x3F000000, 0xBF000000] and found.complete
@@ -100,6 +101,7 @@ def test_a_decimal_is_exact() -> None:
     )
 
 
+@pytest.mark.slow
 def test_comparisons_with_decimals_against_rationals() -> None:
     source = random.Random(7)
     ops = {"<": Fraction.__lt__, "<=": Fraction.__le__, ">": Fraction.__gt__, ">=": Fraction.__ge__}

@@ -96,6 +96,7 @@ def held(seed: Any, size: int) -> int:
     return sum(before is not after for before, after in pairs)
 
 
+@pytest.mark.slow
 def test_the_term_that_stands_for_others_has_their_values() -> None:
     assert sum(held(seed, 12) for seed in range(150)) > 300
 

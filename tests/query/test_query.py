@@ -246,6 +246,7 @@ MACHINES = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("left", "right", "status"), MACHINES)
 def test_equal_for_every_machine(left: str, right: str, status: str) -> None:
     for one, other in ((left, right), (right, left)):
@@ -687,6 +688,7 @@ def test_strange_spellings_are_no_warnings(recwarn: pytest.WarningsRecorder) -> 
     assert not recwarn.list
 
 
+@pytest.mark.slow
 def test_a_fragment_has_so_many_instructions() -> None:
     text = "add.u32 d, d, b;" * (MOST_INSTRUCTIONS + 1)
     assert ptxspec.prove(text, "mov.u32 d, 0;").status == "unsupported"

@@ -173,6 +173,7 @@ def test_what_is_off_at_a_special_input_is_refuted() -> None:
     assert off.status == "refuted"
 
 
+@pytest.mark.slow
 def test_selections_that_double_the_parts_of_a_register_are_no_trouble() -> None:
     """Thirty selections of one another have 2^30 ways."""
     doubled = " ".join(

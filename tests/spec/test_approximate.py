@@ -84,6 +84,7 @@ def test_there_are_approximate_forms() -> None:
     assert (len(APPROXIMATE), len(early)) == (35, 9)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("form", APPROXIMATE, ids=str)
 def test_the_nearest_number_is_allowed_and_recorded(form: Form) -> None:
     """Under portable an evaluation takes a number that is allowed, and says so where it chose."""

@@ -71,6 +71,7 @@ def test_exact_evaluation_gives_the_sample_answers(function: multifunction_opera
         assert evaluate(term, values) == want, values
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [f for f in BY_NAME if ".ftz" not in f or "f64" in f])
 def test_formulas_give_the_sample_answers(name: str) -> None:
     function = BY_NAME[name]

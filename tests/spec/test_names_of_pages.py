@@ -36,6 +36,7 @@ def twice(code: str) -> list[str]:
     ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_no_name_is_defined_twice(path: Path) -> None:
     text = path.read_text("utf-8")

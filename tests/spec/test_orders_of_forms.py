@@ -153,6 +153,7 @@ def test_no_fence_is_left_out() -> None:
     assert {f.mnemonic for f in forms} - {later} == FENCES.keys()
 
 
+@pytest.mark.slow
 def test_every_access_has_an_order_that_its_modifiers_say() -> None:
     """By the text of each mnemonic."""
     words = {o.value: o for o in Order}

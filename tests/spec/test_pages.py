@@ -215,6 +215,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("page", "line", "text"), EXAMPLES, ids=[f"{p}:{n}" for p, n, _ in EXAMPLES])
 def test_an_example_leaves_behind_what_its_comments_say(page: str, line: int, text: str) -> None:
     assert examples.complaints(text) == [], f"{page}:{line}"

@@ -113,6 +113,7 @@ def check(mnemonic: str, table: list[tuple[int, ...]], wanted: Iterable[int | No
         assert is_nan(got) if want is None else got == want, shown
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("ftz", [False, True], ids=["", "ftz"])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_single_precision_quotients(rounding: str, ftz: bool) -> None:
@@ -123,6 +124,7 @@ def test_single_precision_quotients(rounding: str, ftz: bool) -> None:
     assert sum(r is not None and r & ~SIGN == LEAST_NORMAL for r in results) > 40
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("ftz", [False, True], ids=["", "ftz"])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_single_precision_reciprocals(rounding: str, ftz: bool) -> None:
@@ -134,6 +136,7 @@ def test_single_precision_reciprocals(rounding: str, ftz: bool) -> None:
     check(f"rcp.{rounding}{'.ftz' if ftz else ''}.f32", table, [quotient(one, x, rounding, ftz) for (x,) in table])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("ftz", [False, True], ids=["", "ftz"])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_single_precision_roots(rounding: str, ftz: bool) -> None:

@@ -158,6 +158,7 @@ def test_the_smallest_and_the_largest_products(factors: list[tuple[int, int, int
     assert of_tensor_core(a, b, c, BF16) == result == cut_and_added(a, b, c, BF16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type", [BF16, TF32, F16], ids=lambda t: t.name)
 def test_sums_of_small_products_are_those_of_rationals(type: Type) -> None:
     """Products around the limit, with subnormal factors among them, and C zero, subnormal or small."""

@@ -222,6 +222,7 @@ def test_what_no_map_is(change: dict[str, Any], message: str) -> None:
 LOADED = Path(__file__).with_name("boxes_of_an_h100.json.xz")
 
 
+@pytest.mark.slow
 def test_boxes_that_an_h100_has_loaded() -> None:
     random = Random(7)
     memory = bytes(random.randrange(1, 256) for _ in range(1 << 20))

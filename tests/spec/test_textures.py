@@ -267,6 +267,7 @@ def test_weighted_sums_of_the_gpu(name: str) -> None:
     agrees(summed, widths, answers()[name])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [*named("line."), *named("square.")])
 def test_weighted_sums_of_the_gpu_are_allowed(name: str) -> None:
     """The bound holds for what the chip gives, and the nearest number to the exact sum is right by fractions."""

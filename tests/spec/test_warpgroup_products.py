@@ -215,6 +215,7 @@ def of_compiled(names: tuple[str, str, str], rows: list[tuple[list[int], list[in
     return [int(x) for x in found]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("names", FLOATS, ids=".".join)
 def test_an_element_is_that_of_rational_numbers(names: tuple[str, str, str]) -> None:
     """In both interpretations; and the number of fraction bits tells."""
@@ -248,6 +249,7 @@ def test_products_beyond_single_precision_cancel() -> None:
     assert of_hopper(("f32", "bf16", "bf16"), a[1:2] + [0] * 15, b, 0) == 0xFF800000
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("names", FLOATS, ids=".".join)
 def test_what_the_chip_gives_is_allowed(names: tuple[str, str, str]) -> None:
     """But where it deviates: there some results are too far from the exact sum."""

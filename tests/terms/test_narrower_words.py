@@ -59,6 +59,7 @@ def words(term: Any, lanes: int) -> tuple[str, Library]:
     return "\n".join(text), Library(CodeSource("\n".join(text), needs))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("lanes", [1, LANES])
 @pytest.mark.parametrize("name", TERMS)
 def test_narrower_words_hold_the_same_numbers(name: str, lanes: int) -> None:

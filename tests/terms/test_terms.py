@@ -97,6 +97,7 @@ VALUES = st.fixed_dictionaries({n: st.one_of(st.integers(0, (1 << w) - 1), st.sa
                                 for n, w in NAMES.items()})  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(TERMS, VALUES)
 def test_every_value_lies_in_the_range_of_its_term(term: Int, values: dict[str, int]) -> None:

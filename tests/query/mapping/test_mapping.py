@@ -112,6 +112,7 @@ def _outcome(execution: SkeletonExecution) -> tuple[int, ...]:
     return (*reads, *(writes[-1] + 1 for writes in execution.writes if len(writes) > 1))
 
 
+@pytest.mark.slow
 def test_weaker_orders_are_steps_of_rewrites() -> None:
     loads, stores = (choices(letter, BOUNDS[0].variety) for letter in "RW")
     assert Spelling().weaker("R", loads) == [[], [0], [0, 1]] and Spelling().weaker("W", stores) == [[], [0], [0]]
@@ -144,6 +145,7 @@ def test_what_is_shown() -> None:
             assert row["axioms"]
 
 
+@pytest.mark.slow
 def test_programs_are_counted() -> None:
     counts = [
         sum(prod(len(s.choices(slot)) for _, _, slot in s.slots) for s in bound.skeletons()) for bound in BOUNDS[:-1]

@@ -132,6 +132,7 @@ def test_sides_that_agree_on_it_are_proved(left: str, right: str, relation: Any)
     assert verdict.status == "proved", verdict
 
 
+@pytest.mark.slow
 def test_memory_that_no_other_thread_accesses_is_the_threads_own() -> None:
     add = "ld.global.u32 x, [p]; add.u32 y, x, 1; st.global.u32 [p], y;"
     verdict = ptxspec.prove("atom.global.add.u32 x, [p], 1;", add, buffers={"p": "16 private"})
@@ -227,6 +228,7 @@ def test_a_variable_that_is_first_read_behind_an_event_holds_what_others_left() 
     assert ptxspec.prove(behind, before, buffers={"o": 4}).status == "unsupported"
 
 
+@pytest.mark.slow
 def test_an_assumption_is_about_what_memory_holds_at_first() -> None:
     left, right = f"{FENCE} ld.global.u8 x, [p]; add.u16 d, x, 1;", f"{FENCE} mov.u16 d, 4;"
     assert asked(left, right, assume="p[0] == 3").status == "unsupported"

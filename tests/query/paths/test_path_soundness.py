@@ -56,6 +56,7 @@ def _names(lane: int, warp: bool) -> list[str]:
     return [f"a[{lane}]", f"b[{lane}]"] if warp else ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warp", [False, True])
 def test_some_random_programs(warp: bool) -> None:
     counts = Counter(judged(seed, warp) for seed in (range(2, 7) if not warp else (1, 5)))

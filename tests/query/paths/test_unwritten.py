@@ -66,6 +66,7 @@ def test_registers_of_a_function(left: str, right: str, holds: bool) -> None:
     assert verdict.status == ("proved" if holds else "refuted"), verdict
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("left", "right", "holds"),
     [

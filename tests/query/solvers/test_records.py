@@ -75,6 +75,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("left", "right"), SHOWN)
 def test_a_kernel_shows_what_the_counterexample_says(left: str, right: str, assembler: str, tmp_path: Path) -> None:
     record = records.recorded(left, right)
@@ -335,6 +336,7 @@ def test_what_is_not_decided_has_no_script() -> None:
         records.smtlib_text(record)
 
 
+@pytest.mark.slow
 def test_a_program_of_several_threads_is_certified_and_has_no_script() -> None:
     record = records.recorded("fence.sc.gpu; add.u32 d, a, b;", "add.u32 d, b, a;")
     assert record.verdict.status == "refuted" and record.verdict.witness is not None

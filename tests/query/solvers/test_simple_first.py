@@ -47,6 +47,7 @@ def test_one_input_is_the_simplest(type: str) -> None:
         assert found.values["x"] == next(x for x in order if evaluate(claim, {"x": x})), claim
 
 
+@pytest.mark.slow
 def test_of_two_inputs_both_are_simple() -> None:
     types = {"x": TYPES["s8"], "y": TYPES["u8"]}
     x, y = variable("x", 8), variable("y", 8)
