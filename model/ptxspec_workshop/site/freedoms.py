@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.language import forms as language_forms
 from ptxspec.language.forms import Form
-from ptxspec.literate.notation import SyntaxLine
 from ptxspec.pages.register import Entry, entry
 from ptxspec.terms.core import Int
 from ptxspec.terms.effects import terms_of
@@ -17,7 +13,7 @@ from ptxspec.terms.profiles import CHOICES, load
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in
 from ptxspec_workshop.generate.image_terms import image_terms
-from ptxspec_workshop.generate.product_operands import without_columns
+from ptxspec_workshop.generate.representatives import representative
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.pages import forms, section, table
 
@@ -32,30 +28,7 @@ class Freedom(NamedTuple):
 
 
 def below(form: Form) -> list[Int]:
-    """The freedoms that the meanings of a form have, in all editions and with whatever operands are left out.
-
-    Those of a product are those of each of its columns: the form with the fewest is asked, since 256 have very many terms."""
-    return below_all_columns(_with_fewest_columns(form.syntax.opcode)[_family(form)])
-
-
-@cache
-def _with_fewest_columns(opcode: str) -> dict[tuple[SyntaxLine, str], Form]:
-    """Of an opcode's forms that differ in the number of columns alone, the one with the fewest, by what they have in common."""
-    return {_family(form): form for form in sorted(language_forms.forms(opcode), key=_columns, reverse=True)}
-
-
-def _family(form: Form) -> tuple[SyntaxLine, str]:
-    return form.syntax, without_columns(form)
-
-
-def _columns(form: Form) -> int:
-    """The number of columns of a form's product; 0 for what is no product."""
-    shape = re.search(r"n(\d+)k", form.mnemonic)
-    return int(shape[1]) if shape else 0
-
-
-def below_all_columns(form: Form) -> list[Int]:
-    """The freedoms of a form itself, however many columns it has."""
+    """The freedoms that the meanings of a form have, in all editions and with whatever operands are left out."""
     freedoms: list[Int] = []
     for dated in (form, *form.editions):
         for absent in dated.absences:
@@ -75,7 +48,7 @@ def reachable(module: str) -> list[Freedom]:
     types: dict[str, set[Type]] = {}
     users: dict[str, set[str]] = {}
     for form in forms(module):
-        for freedom in below(form):
+        for freedom in below(representative(form)):
             slug, _, kind, type, *_ = freedom.attrs
             kinds[slug] = kind
             types.setdefault(slug, set()).add(type)

@@ -18,6 +18,7 @@ from ptxspec.pages.operands import operand_types
 from ptxspec.pages.register import Entry
 from ptxspec.pages.values import edition, plain, target, version
 from ptxspec.terms.availability import Implication
+from ptxspec_workshop.generate.representatives import representative
 from ptxspec_workshop.site import freedoms, pages
 from ptxspec_workshop.site.export import evidence
 
@@ -188,14 +189,14 @@ def _signature(form: Form, tables: _Tables, register: dict[str, Entry]) -> dict[
             removed=None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
             narrow_addresses=form.is_dropped,
             unspecified=_unspecified(form, register),
-            editions=[{"entry": register[slug].number, **edition(when)} for slug, when in form.changes],
+            editions=[{"entry": register[slug].number, **edition(when)} for slug, when in representative(form).changes],
         ),
     }
 
 
 def _unspecified(form: Form, register: dict[str, Entry]) -> list[dict[str, str]]:
     """The results of a form that are left open, in any edition."""
-    open_results = Counter((f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in freedoms.below(form))
+    open_results = Counter((f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in freedoms.below(representative(form)))
     return [
         {"name": n, "entry": register[n].number, "kind": kind, "type": type} for n, kind, type in sorted(open_results)
     ]
