@@ -20,9 +20,9 @@ SOLVERS = $(BIN)/python -m pip install --quiet --editable '.[solvers]' \
 .PHONY: help install tour page test test-slow test-long lint ledger mutation proofs evidence site bench wheel clean
 
 help:
-	@echo "make tour      install, then two minutes: an instruction, questions, five kernels, evidence, the site"
+	@echo "make tour      install, then two to six minutes: an instruction, questions, five kernels, evidence, the site"
 	@echo "make page      checks one page, PAGE=bfe, in seconds: its lint, examples, evidence, claims and identities"
-	@echo "make test      the tests (ten to twenty minutes on two cores); make test-slow, make test-long add others"
+	@echo "make test      the tests (ten to twenty-five minutes on two cores); make test-slow, make test-long add others"
 	@echo "make site      every proof, every form's evidence, and the site, in build/site (a quarter of an hour)"
 	@echo "make evidence  computes the ledger and the proofs, and stores them beside the recorded answers (a quarter of an hour)"
 	@echo "make mutation  plants mistakes in copies of the definitions and says which are noticed (half an hour)"

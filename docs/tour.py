@@ -1,5 +1,5 @@
 """The tour: `make tour` runs it. An instruction, a proof, a refutation, five CUDA kernels, a picture, what holds one chapter to
-account, and the site. It takes two minutes on two cores: of the proofs and of the evidence it computes those of a few
+account, and the site. It takes two to six minutes on two cores: of the proofs and of the evidence it computes those of a few
 instructions, and the site marks the rest as not run. `make site` computes all.
 """
 
