@@ -19,7 +19,7 @@ from ptxspec.literate import finder
 from ptxspec.pages.register import REGISTER, Entry, entry
 from ptxspec.terms.definitions import Definition
 from ptxspec.terms.editions import Edition, shown
-from ptxspec_workshop.generate.representatives import representatives
+from ptxspec_workshop.generate.representatives import representative
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.pages import code, forms, table
 
@@ -69,9 +69,8 @@ def _changes(definition: Definition, page_forms: list[Form]) -> Iterator[Edition
         gone = _mnemonics(f for f in page_forms if f.removal == (removal.since, removal.target))
         yield EditionChange(Edition(since=removal.since, target=removal.target), gone, *place, gone=True)
     questions: dict[tuple[str, Edition], list[Form]] = {}
-    asking = page_forms if any(form.changes for form in representatives(page_forms)) else []
-    for form in asking:
-        for question in form.changes:
+    for form in page_forms:
+        for question in representative(form).changes:
             questions.setdefault(question, []).append(form)
     for (slug, edition), concerned_forms in questions.items():
         yield EditionChange(edition, _mnemonics(concerned_forms), *place, slug=slug)
