@@ -26,6 +26,8 @@ LIMITS: Any = importlib.import_module("ptxspec.spec.machine.limits")
 SECONDS, GIBIBYTES = 60, 8
 LAUNCHES = 10
 ENGINES = ("exact", "native")
+#: fast code at once, after the first launch, and when it is worth its time
+PATIENCE = (0.0, 1e-9, code.PATIENCE)
 STEPS = 100_000
 #: of an outcome, in the order in which they are compared
 PARTS = ("rule", "where", "address", "note", "text", "steps", "printed", "out", "surfaces", "variables")
@@ -65,7 +67,7 @@ def drawn(source: random.Random, module: Surroundings) -> Launch:
     """A launch of a module."""
     cluster = source.choice([None, 1, 2, 4]) if "clusters" in module.features else source.choice([None] * 9 + [2])
     wide = source.choices(
-        [1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 45, 15, 5, 6, 3, 2)
+        [1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 35, 15, 8, 10, 8, 8)
     )[0]
     block = (wide, 1) if source.random() < 0.8 else (max(1, wide // 3), 3)
     grid = (source.choice([1, 1, 2, 3]) if block[0] < 30 else 1, source.choice([1, 1, 1, 2]) if block[0] < 9 else 1)
@@ -110,6 +112,8 @@ class Loaded:
         except ptxspec.PtxError as error:
             raise Unfit(str(error)) from None
         self.engine = engine
+        #: whose turns the last launch had, whatever was wanted: threads or warps
+        self.unit = ""
         self.surfaces = []
         for bank, name in enumerate(("one", "two", "ten")):
             if name in self.module.checked.places:
@@ -125,6 +129,7 @@ class Loaded:
         rows, out = launch.rows.copy(), np.zeros((launch.threads, layout.CELLS), np.uint64)
         rows.flags.writeable = False
         printed: list[str] = []
+        self.unit = ""
         self.module.write("mode", launch.mode.to_bytes(4, "little"))
         found: dict[str, Any] = {"rule": "", "steps": []}
         before = out.copy()
@@ -133,6 +138,7 @@ class Loaded:
                 "k", launch.grid, launch.block, engine=self.engine, cluster=launch.cluster, dynamic_shared=launch.dynamic,
                 step_limit=launch.limit, printed=printed.append, schedule=launch.schedule,
             )  # fmt: skip
+            self.unit = "warps" if prepared._plan.program.flow.by_warps else "threads"
             for _ in range(launch.times):
                 before = out.copy()
                 found["steps"].append(prepared.launch([rows, out, launch.block_of_bytes]).steps)
@@ -164,9 +170,16 @@ def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     return compared(seed, module, texts, planned(seed, module))
 
 
-def compared(seed: int, module: Surroundings, texts: Sequence[str], launches: Sequence[Launch]) -> Counter[str]:
-    """What was seen in the launches of a module, which are the same under both engines."""
-    with _knobs(seed):
+def compared(
+    seed: int,
+    module: Surroundings,
+    texts: Sequence[str],
+    launches: Sequence[Launch],
+    patience: Sequence[float] = PATIENCE,
+) -> Counter[str]:
+    """What was seen in the launches of a module, which are the same under both engines. One of `patience` is how soon fast code
+    is made."""
+    with _knobs(seed, patience):
         return _compared(seed, module, texts, launches)
 
 
@@ -178,7 +191,7 @@ def _compared(seed: int, module: Surroundings, texts: Sequence[str], launches: S
         for part in PARTS:
             if one.get(part) != other.get(part):
                 raise Finding(f"{part} differ", _shown(number, launch, one, other, part))
-        seen.update(("launches", f"unit: {launch.schedule}"))
+        seen.update(("launches", f"wanted: {launch.schedule}", f"unit: {native.unit or 'none'}"))
         seen[f"rule: {one['rule'].split(':')[0]}" if one["rule"] else "ended"] += 1
     marks = np.frombuffer(bytes(native.module.read("seen")), np.uint8)
     seen.update({f"executed: {what}": 1 for what, mark in zip(statement_kinds.PLACES, marks, strict=False) if mark})
@@ -186,18 +199,17 @@ def _compared(seed: int, module: Surroundings, texts: Sequence[str], launches: S
 
 
 @contextmanager
-def _knobs(seed: int) -> Iterator[None]:
+def _knobs(seed: int, patience: Sequence[float]) -> Iterator[None]:
     """Numbers on which no result depends, and which both engines share: smaller ones bring what is rare otherwise, several batches,
     turns that are over, blocks that are preferred no more. They are as before afterwards."""
     source = random.Random(f"knobs {seed}")
     resident = source.choice([2048, 128, 64, 64, 64])
     round_, turn = source.choice([100_000, 1000, 60]), source.choice([1024, 1024, 100, 1])
     large, piece = source.choice([(code.LARGE, code.PIECE)] * 4 + [(0, 200), (0, 2000)])
-    patience = source.choice([0.0, 1e-9, code.PATIENCE])
     knobs = {
         (code, "LARGE"): large,
         (code, "PIECE"): piece,
-        (code, "PATIENCE"): patience,
+        (code, "PATIENCE"): source.choice(patience),
         (LIMITS, "RESIDENT"): resident,
         (LIMITS, "RESIDENT_WITH_IMAGES"): resident,
         (LIMITS, "RESIDENT_IN_CLUSTERS"): max(resident, 256),

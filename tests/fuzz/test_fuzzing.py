@@ -70,11 +70,12 @@ def launches_are_mixed(seen: Counter[str], count: int, each: int = 10) -> None:
     kinds = {f"executed: {place}" for place in statement_kinds.PLACES if place not in RARE}
     missing = kinds - seen.keys()
     assert len(missing) <= (0 if count >= 500 else len(kinds) // 4), missing
+    assert seen["unit: warps"] > 0.15 * seen["launches"] and seen["unit: threads"] > 0.4 * seen["launches"]
 
 
 def brief_launches_are_mixed(seen: Counter[str], count: int) -> None:
-    """As above, and each module was launched by threads and by warps."""
-    assert seen["unit: round-robin"] == seen["unit: warps"] == count
+    """As above, and for each module once turns of threads were wanted and once those of warps."""
+    assert seen["wanted: round-robin"] == seen["wanted: warps"] == count
     launches_are_mixed(seen, count, 2)
 
 

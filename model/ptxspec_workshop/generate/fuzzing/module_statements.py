@@ -32,6 +32,7 @@ class ModuleWriter(Writer):
     ):
         super().__init__(source, module.letters, pool, module.functions, True)
         self.module, self.is_entry, self.recursion = module, is_entry, recursion
+        self.has_frames = "frames" in module.features
         #: labels behind the loops around the statement, and whether all threads come to it
         self.exits: list[str] = []
         self.is_together = is_entry

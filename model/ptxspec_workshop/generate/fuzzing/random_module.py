@@ -24,23 +24,26 @@ from ptxspec_workshop.generate.fuzzing.statement_kinds import ADDRESSES, KINDS, 
 from ptxspec_workshop.generate.fuzzing.surroundings import ModuleImage, Surroundings
 
 _POOL = {width: registers[:4] for width, registers in REGISTERS.items()}
-_DECLARED = (
+_REGISTERS = (
     ".reg .b64 %in, %out, %at, %la, %lg, %cg, %cgs, %gs, %ka, %kg; .reg .b32 %t, %own, %gid, %nt, %nw, %mode;"
-    " .reg .b32 %cs, %xs, %xn, %ss, %ds; .reg .pred %qb;",
-    ".local .align 16 .b64 own[4];",
+    " .reg .b32 %cs, %xs, %xn, %ss, %ds; .reg .pred %qb;"
 )
+_LOCAL = ".local .align 16 .b64 own[4];"
 _PARAMETERS = ".param .u64 in, .param .u64 out, .param .align 16 .b8 block[64]"
-#: what only some modules of today have, and how often
+#: what only some modules of today have, and how often. Only those without `frames` (local memory, calls and images) have turns of
+#: warps where a launch wants them
 _CHANCES = {"abi": 0.85, "functions": 0.6, "stack": 0.2, "clusters": 0.2, "dynamic": 0.25, "impatient": 0.2, "prints": 0.15,
             "heap": 0.15, "textures": 0.2, "surfaces": 0.15, "the_end": 0.2, "alike": 0.3, "recursion": 0.3}  # fmt: skip
 #: what needs what
-_IMPLIED = {"alike": {"abi", "functions"}, "recursion": {"abi", "functions"}, "prints": {"abi"}, "heap": {"abi"}}
+_IMPLIED = {"alike": {"abi", "functions", "frames"}, "recursion": {"abi", "functions", "frames"}, "prints": {"abi", "frames"},
+            "heap": {"abi", "frames"}, "functions": {"frames"}, "stack": {"frames"}, "textures": {"frames"},
+            "surfaces": {"frames"}, "the_end": {"frames"}}  # fmt: skip
 #: old modules, and what these have
 _EARLY: dict[Edition, set[str]] = {((2, 1), 20): {"early", "banks", "abi"}, ((4, 0), 35): {"early", "kepler", "abi"}}
 
 
-def _features(source: random.Random, needed: set[str], allowed: set[str]) -> tuple[Edition, set[str]]:
-    """The edition of a module and what it has, with what is needed of what some have."""
+def _features(source: random.Random, needed: set[str], allowed: set[str], frames: float) -> tuple[Edition, set[str]]:
+    """The edition of a module and what it has, with what is needed of what some have. `frames` is how often it has these."""
     early = needed.intersection("early banks kepler".split())
     if early or (source.random() < 0.06 and "early" in allowed):
         edition = source.choice([e for e, features in _EARLY.items() if early <= features] or [*_EARLY])
@@ -48,6 +51,7 @@ def _features(source: random.Random, needed: set[str], allowed: set[str]) -> tup
         features = set(_EARLY[edition])
     else:
         edition, chances, features = NEWEST, _CHANCES, {"today"}
+    chances = {"frames": frames, **chances}
     features |= {
         name for name, chance in chances.items() if (source.random() < chance and name in allowed) or name in needed
     }
@@ -57,7 +61,9 @@ def _features(source: random.Random, needed: set[str], allowed: set[str]) -> tup
 
 
 class RandomModule(RandomProgram):
-    """A module. It has statements of some kinds (names of KINDS), where its edition has them, and others `among` some."""
+    """A module. It has statements of some kinds (names of KINDS), where its edition has them, and others `among` some. With
+    `is_narrow` its entry takes and leaves only registers that its body names. `frames` is how often there are some that no kind
+    needs."""
 
     def __init__(
         self,
@@ -65,11 +71,13 @@ class RandomModule(RandomProgram):
         kinds: Sequence[str] = (),
         among: Collection[str] = KINDS,
         sizes: tuple[int, int] = (10, 60),
+        is_narrow: bool = False,
+        frames: float = 0.5,
     ):
-        self.seed, self.name, self.is_narrow = seed, "k", False
+        self.seed, self.name, self.is_narrow = seed, "k", is_narrow
         self._source = source = random.Random(f"module {seed}")
         needed, allowed = (set(" ".join(KINDS[k].needs for k in some).split()) | {"abi"} for some in (kinds, among))
-        self.edition, features = _features(source, needed - {"abi"}, allowed)
+        self.edition, features = _features(source, needed - {"abi"}, allowed, frames)
         self.surroundings = module = Surroundings(EveryForm(self.edition), features, kinds, among, sizes)
         if "textures" in features:
             module.textures = [_texture(source, f"tex{i}") for i in range(2)]
@@ -131,7 +139,12 @@ class RandomModule(RandomProgram):
     def _function_text(self, function: RandomFunction) -> str:
         body = flat(function.body)
         lines = computed(ADDRESSES, body)
-        return "\n".join([function.head, *_DECLARED, declared([body]), *lines, body, function.end])
+        return "\n".join([function.head, *self._declared, declared([body]), *lines, body, function.end])
+
+    @property
+    def _declared(self) -> list[str]:
+        """The registers of an entry or a function, and its local memory."""
+        return [_REGISTERS, *([_LOCAL] if "frames" in self.surroundings.features else [])]
 
     # text -------------------------------------------------------------------------------------------------------------
 
@@ -144,7 +157,7 @@ class RandomModule(RandomProgram):
         if module.has_table:
             texts.append(f".global .u64 table[2] = {{{module.alike[0].name}, {module.alike[1].name}}};")
         texts += [self._function_text(f) for f in self.functions]
-        frame = Frame(_PARAMETERS, _DECLARED, ADDRESSES, self.end)
+        frame = Frame(_PARAMETERS, self._declared, ADDRESSES, self.end)
         texts.append(entry(self.name, flat(self.body), self.is_narrow, frame))
         text = "\n".join(texts)
         words = set(re.findall(r"\w+", text))
@@ -183,4 +196,4 @@ def varied(seed: int) -> RandomModule:
 def brief(seed: int) -> RandomModule:
     """The small module of a seed: it has a kind of statement in any case, which differs from seed to seed, and few others."""
     names = list(KINDS)
-    return RandomModule(seed, [names[seed % len(names)]], sizes=(4, 16))
+    return RandomModule(seed, [names[seed % len(names)]], sizes=(2, 8), is_narrow=True, frames=0.25)

@@ -62,6 +62,8 @@ class Writer:
     cells = {"shared": ["%cs"], "global": ["%cg"], "": ["%cg", "%cgs"]}
     #: how often a call is guarded that returns in a parameter: if it does not happen, what is read there is open
     guarded_with_parameters = 0.0
+    #: whether a thread has local memory
+    has_frames = True
 
     def __init__(
         self,
@@ -162,10 +164,10 @@ class Writer:
     def access(self) -> Statement:
         """An access of any type and length to the thread's own local memory, or to its cells elsewhere."""
         source = self.source
-        width, count = source.choice([(8, 1), (8, 2), (8, 4), (16, 1), (16, 2), (16, 4), (32, 1), (32, 2), (32, 4),
-                                      (64, 1), (64, 2)])  # fmt: skip
+        shapes = [(8, 1), (8, 2), (8, 4), (16, 1), (16, 2), (16, 4), (32, 1), (32, 2), (64, 1), (32, 4), (64, 2)]
+        width, count = source.choice(shapes if self.has_frames else shapes[:9])  # of other memory it has 8 bytes
         kind, size = source.choice("bus"), width // 8 * count
-        places = [("%la", ".local", 32), ("%lg", "", 32)]
+        places = [("%la", ".local", 32), ("%lg", "", 32)] if self.has_frames else []
         if size <= 8:
             places += [("%cg", ".global", 8), ("%cg", "", 8), ("%cs", ".shared", 8), ("%cgs", "", 8)]
         base, space, room = source.choice(places)

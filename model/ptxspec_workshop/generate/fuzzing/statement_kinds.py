@@ -82,14 +82,16 @@ KINDS: Mapping[str, Kind] = {
         for space, cell in ((".global", "%cg"), (".shared", "%cs"), ("", "%cgs")))),
     "offsets_of_today": Kind(1, "today", _aligned("$g ld.shared::cta.TYPE REG, [%cs+OFFSET];", 8)),
     "names_of_variables": Kind(4, "", _any(_aligned(f"$g {how};", 32) for how in (
-        "ld.local.TYPE REG, [own+OFFSET]", "st.local.TYPE [own+OFFSET], REG", "ld.const.TYPE REG, [constants+OFFSET]",
-        "ld.global.TYPE REG, [common_of_all+OFFSET]"))),
+        "ld.const.TYPE REG, [constants+OFFSET]", "ld.global.TYPE REG, [common_of_all+OFFSET]"))),
+    "names_of_local_variables": Kind(2, "frames", _any(_aligned(f"$g {how};", 32) for how in (
+        "ld.local.TYPE REG, [own+OFFSET]", "st.local.TYPE [own+OFFSET], REG"))),
     "parameters": Kind(2, "entry", _aligned("$g ld.param.TYPE REG, [block+OFFSET];", 32)),
     "constants": Kind(2, "", "{ .reg .b64 %a; and.b32 %t, $r, 7; mad.wide.u32 %a, %t, 8, %ka; $g ld.const.b64 $d, [%a]; }"),
     "constants_by_generic_addresses": Kind(1, "today", "{ .reg .b64 %a; and.b32 %t, $r, 7; mad.wide.u32 %a, %t, 8, %kg;"
                                                        " $g ld.b64 $d, [%a]; }"),
-    "asks_for_the_space": Kind(2, "", "isspacep.«global¦local¦shared» $p, «%lg¦%cg¦%cgs»;"),
-    "asks_for_the_space_of_today": Kind(1, "today", "isspacep.«const¦param¦shared::cluster» $p, «%lg¦%cg¦%cgs»;"),
+    "asks_for_the_space": Kind(2, "", "isspacep.«global¦local¦shared» $p, «%cg¦%cgs»;"),
+    "asks_for_the_space_of_local_memory": Kind(1, "frames", "isspacep.«global¦local¦shared» $p, %lg;"),
+    "asks_for_the_space_of_today": Kind(1, "today frames", "isspacep.«const¦param¦shared::cluster» $p, «%lg¦%cg¦%cgs»;"),
     "dynamic_shared": Kind(3, "dynamic", "{ .reg .b32 %a; and.b32 %a, $r, 15; mad.lo.u32 %a, %a, 4, %ds; «ld.shared.b32 $r, [%a];"
                                          "¦st.shared.b32 [%a], $r;¦red.shared.add.u32 [%a], $r;» }"),
     "memory_on_the_stack": Kind(2, "stack", _each(
@@ -169,29 +171,44 @@ _FAR = _any(("-1", "0x7fffffffffffffff", "0xfffffffffffffffc", "0x8000000", "0xe
              "0xffffffff00000000"))  # fmt: skip
 _BESIDE = _any((32, -4, 1, 2, 0x100000, 1 << 30, 12, 28, 60, 64, 1020, 1024))
 _BAD = f"{{ .reg .b64 %bad; mov.b64 %bad, {_FAR};"
-_WRITABLE = {"%la": ".local", "%lg": "", "%cg": ".global", "%cs": ".shared", "%cgs": ""}
+_WRITABLE = {"%cg": ".global", "%cs": ".shared", "%cgs": ""}
+_LOCAL = {"%la": ".local", "%lg": ""}
+
+
+def _loads_outside(places: Mapping[str, str]) -> str:
+    """Loads of any width beside what addresses point to, by their state spaces."""
+    return _any(f"ld{space}.«b32 $r¦v2.b32 {{$r, _}}¦b64 $d», [{base}+{_BESIDE}];" for base, space in places.items())
+
+
+def _stores_outside(places: Mapping[str, str]) -> str:
+    """Stores there."""
+    return _any(
+        f"st{space}.«b32 [{base}+{_BESIDE}], $r¦v4.b32 [{base}+{_BESIDE}], {{$r, $r, 1, 2}}»;"
+        for base, space in places.items()
+    )
+
 
 #: what breaks a rule, or may
 WRONG: Mapping[str, Kind] = {
-    "load outside": Kind(12, "today", _any(
-        f"ld{space}.«b32 $r¦v2.b32 {{$r, _}}¦b64 $d», [{base}+{_BESIDE}];" for base, space in (
-            _WRITABLE | {"%ka": ".const", "%kg": ""}).items())),
-    "store outside": Kind(6, "today", _any(
-        f"st{space}.«b32 [{base}+{_BESIDE}], $r¦v4.b32 [{base}+{_BESIDE}], {{$r, $r, 1, 2}}»;" for base, space in _WRITABLE.items())),
+    "load outside": Kind(8, "today", _loads_outside(_WRITABLE | {"%ka": ".const", "%kg": ""})),
+    "load outside of local memory": Kind(4, "today frames", _loads_outside(_LOCAL)),
+    "store outside": Kind(4, "today", _stores_outside(_WRITABLE)),
+    "store outside of local memory": Kind(2, "today frames", _stores_outside(_LOCAL)),
     "access far outside": Kind(9, "today", f"{_BAD} «ld«¦.local¦.global¦.shared¦.const».b32 $r, [%bad];¦st.global.b16 [%bad], $h;» }}"),
     "access of any address": Kind(6, "today", "«ld.b32 $r, [$d];¦{ .reg .b64 %bad; cvta.to.global.u64 %bad, $d;"
                                               " atom.global.add.u32 $r, [%bad], 1; }»"),
     "store of a constant": Kind(2, "today", "st.b32 [%kg], $r;"),
     "store of what is read only": Kind(4, "today entry", "«st.global.b32 [%in], $r¦red.global.add.u32 [%in+4], $r»;"),
-    "access of early modules": Kind(1, "early", "ld.local.b32 $r, [%la+«2¦32¦1048576»];"),
+    "access of early modules": Kind(1, "early frames", "ld.local.b32 $r, [%la+«2¦32¦1048576»];"),
     "meeting": Kind(13, "today", "«bar.sync 0;¦mov.u32 %t, 16; bar.sync %t;¦bar.sync 1, 64;¦mov.u32 %t, 33; bar.sync 2, %t;"
                     "¦bar.arrive 3, 32;¦bar.red.popc.u32 $r, 0, $p;¦shfl.sync.idx.b32 $r, $r, 0, 31, 1;"
                     "¦vote.sync.ballot.b32 $r, $p, -1;¦redux.sync.add.u32 $r, $r, $r;¦bar.warp.sync 0xf0f0f0f0;"
                     "¦barrier.cluster.arrive;¦barrier.cluster.wait;¦activemask.b32 $r;¦barrier.sync $r;»"),
     "way": Kind(7, "today", "«trap;¦brkpt;¦$L1: bra $L1;¦exit;¦ret;¦T$n1: .branchtargets $L1; brx.idx $r, T$n1; $L1:"
                             "¦T$n1: .branchtargets $L1, $L1; mov.u32 %t, -1; brx.idx %t, T$n1; $L1:»"),
+    "way of early modules": Kind(1, "early", "trap;"),
     "call": Kind(2, "today alike", ""),
-    "endless recursion": Kind(1, "today abi", "{ call endless; }"),
+    "endless recursion": Kind(1, "today abi frames", "{ call endless; }"),
     "stack": Kind(4, "stack", "{ .reg .b64 %bad, %sv; «alloca.u64 %bad, 70000;¦stackrestore.u64 $d;¦alloca.u64 %bad, 8; ld.local.b32 %t, [%bad+8];"
                   "¦stacksave.u64 %sv; alloca.u64 %bad, 8; stackrestore.u64 %sv; st.local.b32 [%bad], %t;» }"),
     "heap": Kind(3, "heap", "{ .reg .b64 %bad; «call free, ($d);¦call (%bad), malloc, (8); call free, (%bad);"
