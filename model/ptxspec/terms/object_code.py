@@ -18,6 +18,8 @@ from ptxspec.base import storage
 WORTH = 0.05
 #: bytes that all files together may have
 ROOM = 256 << 20
+#: of so many files one makes room for others: to look at them all takes longer than to make many a one
+SELDOM = 16
 #: the environment variable that forbids it
 VARIABLE = "PTXSPEC_KEEP_CODE"
 
@@ -56,7 +58,7 @@ def keep(name: str, code: bytes, seconds: float) -> None:
     if seconds < WORTH or not _is_allowed():
         return
     path = _path(name)
-    if path is not None:
+    if path is not None and int(name, 16) % SELDOM == 0:
         with contextlib.suppress(OSError):  # there is no folder yet
             _make_room(storage.folder(path.parent, is_code=True), len(code))
     storage.keep_code(path, code)
