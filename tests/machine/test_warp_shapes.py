@@ -226,6 +226,30 @@ def test_an_index_that_goes_round(way: str, block: tuple[int, int], access: str)
     fault(source, [data(512)], block=block, schedule="warps")
 
 
+MASKED = """.version 8.0 .target sm_90 .address_size 64
+.visible .entry k(.param .u64 out, .param .u64 in, .param .u64 mask) {
+    .reg .b32 %r<3>; .reg .b64 %rd<7>;
+    ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [mask];
+    mov.u32 %r0, %tid.y; cvt.u64.u32 %rd3, %r0; and.b64 %rd4, MASKED; shl.b64 %rd4, %rd4, 2; add.u64 %rd4, %rd1, %rd4;
+    ld.global.u32 %r1, [%rd4];
+    mov.u32 %r2, %tid.x; mad.lo.u32 %r2, %r0, 32, %r2; mad.wide.u32 %rd5, %r2, 4, %rd0; st.global.u32 [%rd5], %r1;
+}"""
+
+
+@pytest.mark.parametrize("masked", ["%rd3, %rd2", "%rd2, %rd3"])
+@pytest.mark.parametrize("mask", [0, 1, 2, 5, 6, 7, 1 << 40])
+def test_a_row_and_a_mask(masked: str, mask: int) -> None:
+    """All lanes of a warp have the same row, and a mask that is no constant: what both have in common is another number than the
+    row, though the row is smaller than the mask."""
+    table, out = np.arange(100, 108, dtype=np.uint32), np.zeros((8, 32), np.uint32)
+    for engine in ENGINES:
+        out[...] = 0
+        ptxspec.load(MASKED.replace("MASKED", masked)).launch(
+            "k", block=(32, 8), args=[out, table, np.uint64(mask)], engine=engine, schedule="warps"
+        )
+        assert np.array_equal(out, np.repeat(table[np.arange(8) & mask], 32).reshape(8, 32))
+
+
 @pytest.mark.parametrize("block", [(16, 16), (8, 8, 4), (32, 3), (12, 8), (100,)])
 def test_how_a_warp_goes_on_is_noted_where_a_launch_begins(
     block: tuple[int, ...], monkeypatch: pytest.MonkeyPatch

@@ -202,8 +202,10 @@ class VectorEmitter(Emitter):
 
     def _masked(self, x: str, y: str, n: int) -> VectorShape | None:
         """The low bits of what has no others."""
-        low_bits = int(y) & (1 << n) - 1 if not y.startswith("%") else 0
-        if n != 64 or low_bits & (low_bits + 1):
+        if n != 64 or y.startswith("%"):
+            return None
+        low_bits = int(y) & (1 << n) - 1
+        if low_bits & (low_bits + 1):
             return None
         a = self.shape(x)
         if a is None or low_bits == (1 << n) - 1:
