@@ -57,6 +57,11 @@ _NARROW = (
     "mov.u32 %i$n1, 0; and.b32 %i$n2, $r, «3¦3¦63»; $L1: «¦$plain ¦$plain $plain ¦$plain $plain $plain »"
     "add.u32 %i$n1, %i$n1, 1; «setp.le.u32 %q$n1, %i$n1, %i$n2; @¦setp.gt.u32 %q$n1, %i$n1, %i$n2; @!»%q$n1 bra $L1;"
 )
+#: a step of what leads to an index, of 32 bits: `%x1` goes from thread to thread, and `%x2` is the same in all of them
+_INDEX = (
+    "«««add¦sub¦mul.lo¦min».u32¦«shl¦and¦or¦xor».b32¦shr.u32» %x0, %x0, «%x1¦%x2¦%x2¦1¦3¦4¦7¦32¦63¦-1»;"
+    "¦mad.lo.u32 %x0, %x0, «%x2¦4¦8¦-3», %x1;¦selp.b32 %x0, %x0, «%x1¦%x2», $p;¦$g add.u32 %x0, %x0, «%x1¦%x2¦1»;»"
+)
 #: formats, and the register of each argument of 8 bytes, or of two of 4
 FORMATS = ("%d %x\n", "%c|%u|", "%-8x%%%o", "%*d", "%5.2f|%s", "%lld %p ")
 _MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
@@ -80,6 +85,12 @@ KINDS: Mapping[str, Kind] = {
     "offsets": Kind(4, "", _any(
         _aligned(f"$g «ld«¦.volatile»{space}.TYPE REG, [{cell}+OFFSET]¦st«¦.volatile»{space}.TYPE [{cell}+OFFSET], REG»;", 8)
         for space, cell in ((".global", "%cg"), (".shared", "%cs"), ("", "%cgs")))),
+    "indices": Kind(4, "entry", "{ .reg .b32 %x<3>; .reg .b64 %y<2>; mov.u32 %x0, «%tid.x¦%tid.y¦%own¦%laneid¦%ctaid.x»;"
+                    " mov.u32 %x1, «%tid.x¦%tid.y¦%own¦%ntid.x»; ld.param.b32 %x2, [block+«0¦4¦8¦12»]; and.b32 %x2, %x2, «1¦6¦7¦-1»;"
+                    f" {_INDEX} {_INDEX} «¦{_INDEX}» cvt.u64.u32 %y1, %x2;"
+                    " «cvt.u64.u32 %y0, %x0;¦cvt.s64.s32 %y0, %x0;¦mul.wide.«u32¦s32» %y0, %x0, «1¦4»;»"
+                    " «¦«and.b64¦add.u64¦sub.u64» %y0, %y0, «%y1¦%y1¦7¦31¦-4»;» «and.b64 %y0, %y0, 15; shl.b64 %y0, %y0, 2;"
+                    "¦and.b64 %y0, %y0, 60;» add.u64 %y0, %y0, %gs; ld.global.b32 $r, [%y0]; }"),
     "offsets_of_today": Kind(1, "today", _aligned("$g ld.shared::cta.TYPE REG, [%cs+OFFSET];", 8)),
     "names_of_variables": Kind(4, "", _any(_aligned(f"$g {how};", 32) for how in (
         "ld.const.TYPE REG, [constants+OFFSET]", "ld.global.TYPE REG, [common_of_all+OFFSET]"))),
@@ -236,7 +247,7 @@ ENDS: Mapping[str, Kind] = {
 VARIABLES = {
     "mode": ".global .u32 mode;",
     "cells_of_all": ".global .align 16 .b64 cells_of_all[128];",
-    "common_of_all": ".global .align 16 .b32 common_of_all[16] = {1, 2, 3};",
+    "common_of_all": f".global .align 16 .b32 common_of_all[16] = {{{', '.join(map(str, range(1, 17)))}}};",
     "constants": ".const .align 16 .b32 constants[16] = {5, 0x80000000, -1, 0x7fffffff, 9, 0, 0x3f800000, 0x7fc00000};",
     **{name: f".extern .const[{bank}] .b32 {name}[];" for name, bank in (("one", 1), ("two", 2), ("ten", 10))},
     "cells": ".shared .align 16 .b64 cells[128];",
