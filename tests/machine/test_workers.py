@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -171,12 +174,45 @@ def test_what_all_give_is_summed_and_the_first_failure_is_raised() -> None:
 def test_nobody_waits_for_a_work_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """No processor is there for the second thread until the first has done its work."""
     late: list[tuple[Callable[..., None], tuple[object, ...]]] = []
-    monkeypatch.setattr(workers._thread, "start_new_thread", lambda *thread: late.append(thread))
-    done: list[int] = []
-    assert workers.together([lambda: 1, lambda: done.append(2) or 2], lambda: None) == 1
+    monkeypatch.setattr(workers, "POOL", workers.WorkerPool())
+    with monkeypatch.context() as context:
+        context.setattr(workers._thread, "start_new_thread", lambda *thread: late.append(thread))
+        done: list[int] = []
+        assert workers.together([lambda: 1, lambda: done.append(2) or 2], lambda: None) == 1
     ((run, given),) = late
-    run(*given)
+    threading.Thread(target=run, args=given, daemon=True).start()
+    assert workers.together(meeting(1, 2), lambda: None) == 3  # after that it does works that are not withdrawn
     assert done == []
+
+
+def test_threads_wait_for_further_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many are started as there are works at a time; each work is let go when it is done."""
+    monkeypatch.setattr(workers, "POOL", workers.WorkerPool())
+    started: list[object] = []
+    start = workers._thread.start_new_thread
+    monkeypatch.setattr(workers._thread, "start_new_thread", lambda *thread: started.append(start(*thread)))
+    numbers: list[set[int]] = []
+    for count in (2, 2, 2, 3, 3, 2):
+        kept = meeting(*[1] * count)
+        met = ref(kept[1])
+        assert workers.together(kept, lambda: None) == count
+        end = time.monotonic() + PATIENCE
+        while workers.POOL._idle < len(started) and time.monotonic() < end:
+            time.sleep(0.001)
+        numbers.append({len(started)})
+        del kept
+        gc.collect()
+        assert met() is None
+    assert numbers == [{1}, {1}, {1}, {2}, {2}, {2}]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process cannot become two here")
+def test_a_copy_of_a_process_has_threads_of_its_own() -> None:
+    assert workers.together(meeting(1, 2), lambda: None) == 3
+    child = os.fork()
+    if child == 0:
+        os._exit(workers.together(meeting(3, 4), lambda: None))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 @pytest.mark.parametrize("ctas, each", [(5, 3), (8, 4), (9, 5), (17, 8), (64, 8)])
@@ -215,36 +251,40 @@ def test_ctas_of_two_workers_wait_for_one_another(used: list[int]) -> None:
     assert spread(source, 2, grid=8)[0] == 8 and used == [2]
 
 
-def chosen(*seconds: tuple[float, float], expected: float | None = None) -> list[bool]:
-    """Whether each launch is run alone, of those that take so many seconds, shared and alone."""
-    choice, made = workers.SharingChoice(True, expected), []
+def chosen(*seconds: tuple[float, float], expected: float | None = None, updates: bool = False) -> str:
+    """How each launch is run, of those that take so many seconds, shared (S) and alone (A)."""
+    choice, made = workers.SharingChoice(True, expected, updates), ""
     for pair in seconds:
-        made.append(choice.is_alone)
+        made += "SA"[choice.is_alone]
         choice.note(pair[choice.is_alone])
     return made
 
 
 def test_short_launches_are_run_as_took_less_time() -> None:
-    trials = [False, True, False, True]
-    assert chosen(*[(1e-4, 5e-5)] * 8) == [*trials, *[True] * 4]
-    assert chosen(*[(1e-4, 2e-4)] * 8) == [*trials, *[False] * 4]
-    assert chosen(*[(5e-3, 1e-2)] * 5) == [False] * 5  # one that takes long is never tried alone
-    assert chosen((5e-2, 0), *[(1e-4, 5e-5)] * 5) == [False, False, True, False, True, True]  # the first was compiled
+    assert chosen(*[(1e-4, 5e-5)] * 12) == "SASASASA" + "AAAA"
+    assert chosen(*[(1e-4, 2e-4)] * 12) == "SASASASA" + "SSSS"
+    assert chosen(*[(5e-3, 1e-2)] * 5) == "SSSSS"  # one that takes long is never tried alone
+    assert chosen((5e-2, 0), *[(1e-4, 5e-5)] * 9) == "SSASASAS" + "AA"  # the first was compiled
+
+
+def test_longer_ones_are_tried_alone_if_workers_update_the_same_memory() -> None:
+    assert chosen(*[(3e-3, 2e-3)] * 10, updates=True) == "SASASASA" + "AA"
+    assert chosen(*[(6e-2, 2e-2)] * 4, updates=True) == "SSSS"
 
 
 def test_a_launch_that_outgrows_what_was_measured_is_tried_again() -> None:
     short, long = (1e-4, 5e-5), (4e-3, 8e-3)
-    assert chosen(*[short] * 6, *[long] * 3) == [False, True, False, True, True, True, True, False, False]
+    assert chosen(*[short] * 10, *[long] * 3) == "SASASASA" + "AA" + "ASS"
 
 
 def test_what_is_expected_to_be_short_begins_alone() -> None:
     """So that no memory is prepared for other workers where a shape is launched a few times."""
-    rare = [True] * workers.UNSHARED
-    assert chosen(*[(1e-4, 3e-4)] * 12, expected=3e-4) == [*rare, False, True, False, True, False, False]
-    assert chosen(*[(1e-5, 3e-5)] * 20, expected=3e-5) == [True] * 20  # too short for another worker to wake
-    outgrown = [(1e-5, 3e-5)] * 2 + [(2e-4, 4e-4)] * 5
-    assert chosen(*outgrown, expected=3e-5) == [True, True, True, False, True, False, False]
-    assert chosen(*[(3e-3, 6e-3)] * 3, expected=6e-3) == [False] * 3
+    rare = "A" * workers.UNSHARED
+    assert chosen(*[(1e-4, 3e-4)] * 16, expected=3e-4) == rare + "SASASASA" + "SS"
+    assert chosen(*[(1e-5, 3e-5)] * 20, expected=3e-5) == "A" * 20  # too short for another worker to wake
+    outgrown = [(1e-5, 3e-5)] * 2 + [(2e-4, 4e-4)] * 9
+    assert chosen(*outgrown, expected=3e-5) == "AAA" + "SASASA" + "SS"
+    assert chosen(*[(3e-3, 6e-3)] * 3, expected=6e-3) == "SSS"
 
 
 def test_grids_of_a_kernel_know_how_long_its_ctas_take(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,8 @@ class LaunchPlan:
         self._spread = self._workers > 1 and updates_in_common(self.program) if spread is None else spread
         self._pace = kernel.name, extents.threads
         pace = launches.paces.get(self._pace)
-        self._sharing = SharingChoice(self._workers > 1, None if pace is None else pace * self._ctas)
+        expected = None if pace is None else pace * self._ctas
+        self._sharing = SharingChoice(self._workers > 1, expected, self._spread)
         self._seconds = math.inf
         self._is_alone = spread is not None
         self._alone: LaunchPlan | None = None

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import _thread
 import math
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from queue import SimpleQueue
 from threading import Lock
 
 #: the seconds after which an interruption is seen at the latest
 INTERRUPTED_AFTER = 0.25
-#: a launch that takes workers longer, in seconds, is always shared
-LONG = 2e-3
+#: a launch that takes workers longer, in seconds, is always shared; the second if they update the same memory, where one may be
+#: faster
+LONG, LONG_WITH_UPDATES = 2e-3, 5e-2
 #: a launch that takes a worker less, in seconds, is never shared: to wake another one takes half of it
-BRIEF = 8e-5
+BRIEF = 5e-5
 #: so many launches are shared and run alone in turns, before it is decided which is better
-TRIALS = 4
+TRIALS = 8
 #: of a plan whose launches are not expected to be long, so many are run alone before any is shared: the first one that is shared
 #: prepares the memory of the other workers
 UNSHARED = 6
@@ -27,13 +30,15 @@ class SharingChoice:
     """Whether several workers share the launches of a plan, or one runs them alone: to wake another one takes longer than it
     saves where a launch is short. Both ways are tried in turns, and the one that has taken less time is kept."""
 
-    def __init__(self, may_share: bool, expected: float | None = None):
-        """`expected` is how many seconds one worker takes for a launch, as others of the kernel say, if any was run."""
+    def __init__(self, may_share: bool, expected: float | None = None, updates_in_common: bool = False):
+        """`expected` is how many seconds one worker takes for a launch, as others of the kernel say, if any was run.
+        `updates_in_common` says whether workers update the same memory."""
         #: whether the next launch is run alone, and whether it is decided
         self.is_alone, self.is_settled = False, not may_share
         self._may_share, self._unshared = may_share, 0
+        self._long = LONG_WITH_UPDATES if updates_in_common else LONG
         self._begin()
-        if may_share and expected is not None and expected < LONG:
+        if may_share and expected is not None and expected < self._long:
             self.is_alone, self.is_settled, self._unshared = True, expected < BRIEF, UNSHARED
             self._least[True] = max(expected, BRIEF)
 
@@ -55,7 +60,7 @@ class SharingChoice:
             return
         self._tried += 1
         shared, alone = self._least
-        is_long = shared > LONG and not self.is_alone
+        is_long = shared > self._long and not self.is_alone
         self.is_settled = is_long or self._tried >= TRIALS
         if not is_long:
             self.is_alone = alone < shared if self.is_settled else not self.is_alone
@@ -76,7 +81,7 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
             failed.append(error)
             stop()
 
-    others = [WorkerThread(partial(do, work)) for work in works[1:]]
+    others = [POOL.assign(partial(do, work)) for work in works[1:]]
     first = iter(works[:1])
     while True:
         try:
@@ -94,19 +99,18 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
     return sum(given)
 
 
-class WorkerThread:
-    """A thread that does a work, unless that is withdrawn before. `Thread.start` would wait until it runs: that is long where a
-    processor sleeps that is to run it."""
+class Assignment:
+    """A work that a thread of a pool is to do, unless it is withdrawn before."""
 
     def __init__(self, work: Callable[[], None]):
-        self._ended, self._end, self._begin = False, Lock(), Lock()
+        self._work, self._ended, self._end, self._begin = work, False, Lock(), Lock()
         self._end.acquire()
-        _thread.start_new_thread(self._run, (work,))
 
-    def _run(self, work: Callable[[], None]) -> None:
+    def execute(self) -> None:
+        """Do the work, in the thread that calls this."""
         if self._begin.acquire(blocking=False):
             try:
-                work()
+                self._work()
             finally:
                 self._ended = True
                 self._end.release()
@@ -117,3 +121,40 @@ class WorkerThread:
             self._ended = True
         while not self._ended:  # a signal that comes just before the lock is waited for would be seen only after it
             self._end.acquire(timeout=INTERRUPTED_AFTER)
+
+
+class WorkerPool:
+    """Threads that do one work after the other, and wait for the next in between: to start a thread takes longer than to wake
+    one, and where other threads run it has to wait until it is their turn to stop."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin without threads: a process that is a copy of another has none of that one's."""
+        self._works: SimpleQueue[Assignment] = SimpleQueue()
+        #: threads that wait for a work and have none to come; and what guards their number
+        self._idle, self._guard = 0, Lock()
+
+    def assign(self, work: Callable[[], None]) -> Assignment:
+        """Let a thread do a work that raises nothing."""
+        assignment = Assignment(work)
+        with self._guard:
+            is_there = self._idle > 0
+            self._idle -= is_there
+        self._works.put(assignment)
+        if not is_there:
+            _thread.start_new_thread(self._serve, ())
+        return assignment
+
+    def _serve(self) -> None:
+        while True:
+            self._works.get().execute()
+            with self._guard:
+                self._idle += 1
+
+
+#: the threads of this process that share launches
+POOL = WorkerPool()
+if hasattr(os, "register_at_fork"):  # where a process may become two
+    os.register_at_fork(after_in_child=POOL.renew)
