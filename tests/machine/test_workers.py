@@ -88,7 +88,8 @@ def test_what_a_cta_has_alone_is_updated_without_a_race(
     "text, how",
     [("mov.u32 %r4, %clock; st.global.u32 [%rd0], %r4;", {}), ("st.global.u32 [%rd0], 1;", {"step_limit": 10**9}),
      ("st.global.u32 [%rd0], 1;", {"engine": "exact"}),
-     (".shared .align 4 .b8 s[1024]; mov.u32 %r5, s; mad.lo.u32 %r5, %r1, 4, %r5; cp.async.ca.shared.global [%r5], [%rd1], 4; cp.async.wait_all;", {})],
+     (".shared .align 4 .b8 s[1024]; mov.u32 %r5, s; mad.lo.u32 %r5, %r1, 4, %r5; cp.async.ca.shared.global [%r5], [%rd1], 4; cp.async.wait_all;",
+      {"copies": "random:3"})],
 )  # fmt: skip
 def test_one_thread_where_the_order_shows(text: str, how: dict, used: list[int]) -> None:
     spread(kernel(text), 4, **how)
@@ -249,6 +250,49 @@ def test_ctas_of_two_workers_wait_for_one_another(used: list[int]) -> None:
         "L: ld.volatile.global.u32 %r6, [%rd0]; setp.ne.u32 %p1, %r6, 8; @%p1 bra L; M: bar.sync 0;"
     )
     assert spread(source, 2, grid=8)[0] == 8 and used == [2]
+
+
+#: a CTA of 64 threads copies 1,024 bytes to its shared memory
+COPIED = """.version 9.0 .target sm_90 .address_size 64
+.shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 full;
+.visible .entry k(.param .u64 out, .param .u64 in) {
+    .reg .b32 %r<9>; .reg .b64 %rd<7>; .reg .pred %p;
+    ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in];
+    mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mad.lo.u32 %r2, %r1, 64, %r0; mov.u32 %r3, tile; mov.u32 %r4, full;
+    mad.wide.u32 %rd2, %r2, 16, %rd1; mul.wide.u32 %rd3, %r1, 1024; add.u64 %rd3, %rd3, %rd1; shl.b32 %r5, %r0, 4;
+    COPY
+    xor.b32 %r5, %r5, 16; add.u32 %r5, %r5, %r3; ld.shared.u32 %r6, [%r5];
+    mad.wide.u32 %rd4, %r2, 4, %rd0; st.global.u32 [%rd4], %r6;
+}"""
+COPIES = {
+    "each thread's": "add.u32 %r5, %r5, %r3; cp.async.cg.shared.global [%r5], [%rd2], 16; cp.async.commit_group;"
+    "cp.async.wait_group 0; bar.sync 0; sub.u32 %r5, %r5, %r3;",
+    "a bulk copy": "setp.ne.u32 %p, %r0, 0; @%p bra M; mbarrier.init.shared.b64 [%r4], 1; fence.proxy.async;"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [%r4], 1024;"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd3], 1024, [%r4];"
+    "M: bar.sync 0; W: mbarrier.try_wait.parity.shared.b64 %p, [%r4], 0; @!%p bra W;",
+}
+
+
+@pytest.mark.parametrize("copies", ["early", "late", "each"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("way", COPIES)
+def test_ctas_that_copy_to_their_own_memory(way: str, count: int, copies: str, used: list[int]) -> None:
+    """They have nothing to do with one another: their operations are their worker's."""
+    given = np.arange(40 * 256, dtype=np.uint32).reshape(40, 64, 4)
+    prepared = ptxspec.load(COPIED.replace("COPY", COPIES[way])).prepared("k", 40, 64, workers=count, copies=copies)
+    assert prepared._plan._workers == count
+    for _ in range(3):
+        out = np.zeros((40, 64), np.uint32)
+        prepared.launch([out, given])
+        assert np.array_equal(out, given[:, np.arange(64) ^ 1, 0])
+
+
+def test_ctas_that_copy_to_global_memory_are_one_workers() -> None:
+    """Whether another CTA touches what an operation writes there is found out by one worker."""
+    body = """cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r3], 16; cp.async.bulk.commit_group;
+        cp.async.bulk.wait_group 0;"""
+    assert ptxspec.load(COPIED.replace("COPY", body)).prepared("k", 40, 64, workers=2)._plan._workers == 1
 
 
 def chosen(*seconds: tuple[float, float], expected: float | None = None, updates: bool = False) -> str:

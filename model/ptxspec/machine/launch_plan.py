@@ -119,7 +119,8 @@ class LaunchPlan:
         contracts.limits.check_shared(extents.dynamic_shared, self._extents.shared)
         self._parameters = Parameters(kernel)
         self._ctas = extents.ctas
-        workers = settings.workers if self.program.spreads else 1
+        draws = self.program.asynchronous is not None and settings.copies.startswith("random")  # one after the other
+        workers = settings.workers if self.program.spreads and not draws else 1
         self._slots, self._workers = limits.shares(self.program, self._extents, workers)
         #: whether the code is that of several workers; whether they share a launch; and the seconds that the last one took
         self._spread = self._workers > 1 and updates_in_common(self.program) if spread is None else spread

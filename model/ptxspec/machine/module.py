@@ -127,8 +127,8 @@ class Module:
 
         `workers` is the number of host threads that execute the CTAs. A program whose CTAs do not race computes the same with any
         number. A single host thread executes all CTAs if their order is observable: with a `step_limit`, under the exact engine,
-        and for a kernel that reads a clock, accesses images, calls the system, copies asynchronously, or updates a vector or
-        more than 64 bits atomically.
+        for a kernel that reads a clock, accesses images, calls the system, copies to global memory asynchronously, or updates a
+        vector or more than 64 bits there atomically, and where copies land at random.
 
         `copies` says when the pieces of asynchronous copies (cp.async) land: "early", at the instruction; "late", when the
         thread has waited for them; "each", one before each turn of a thread; or "random:SEED", where a seed chooses. An access

@@ -252,12 +252,17 @@ def check_end(to: int, end: int, begins: int, alive: np.ndarray) -> None:
 
 def may_spread(program: KernelProgram) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
-    clock, initiates no asynchronous operation, what it updates is one word at a time and no object, and nobody chooses whose turn
-    it is."""
-    code = program.kernel.code
-    updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
+    clock, its asynchronous operations write memory of a CTA alone, what it updates elsewhere is one word at a time and no object,
+    and nobody chooses whose turn it is."""
+    code, asynchronous = program.kernel.code, program.asynchronous
+    in_parts = contracts.state_spaces.in_parts()
+    updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update) and e.space not in in_parts)
     alone = all(e.count == 1 and e.type.width <= 64 and not e.conditions for e in updates)
-    if not alone or program.flow.chosen or program.asks_host or program.asynchronous:
+    if not alone or program.flow.chosen or program.asks_host:
+        return False
+    if asynchronous is not None and not {*in_parts, contracts.state_spaces.OF_REGISTERS}.issuperset(
+        asynchronous.targets
+    ):
         return False
     return not any(reads_clock(op) for op in code)
 
