@@ -70,7 +70,7 @@ def launches_are_mixed(seen: Counter[str], count: int, each: int = 10) -> None:
     kinds = {f"executed: {place}" for place in statement_kinds.PLACES if place not in RARE}
     missing = kinds - seen.keys()
     assert len(missing) <= (0 if count >= 500 else len(kinds) // 4), missing
-    assert seen["unit: warps"] > 0.15 * seen["launches"] and seen["unit: threads"] > 0.4 * seen["launches"]
+    assert seen["unit: warps"] > 0.2 * seen["wanted: warps"] and seen["unit: threads"] > 0.4 * seen["launches"]
 
 
 def brief_launches_are_mixed(seen: Counter[str], count: int) -> None:
