@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,23 +81,30 @@ def is_of_today(site: Path) -> bool:
 _built: list[Path] = []
 
 
+def build_of(pages: Iterable[str], folder: Path, **settings: object) -> Path:
+    """The site of some pages alone, built below a folder, with settings that differ from those of conf.py."""
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    settings |= {
+        "include_patterns": [f"{page}.md" for page in pages],
+        "ptxspec_solver_seconds": 0.0,
+    }  # verdicts are no matter here
+    with patch_docutils(), docutils_namespace():
+        told = io.StringIO()  # links to pages that are not in the sample
+        app = Sphinx(str(ROOT), str(ROOT), str(folder / "site"), str(folder / "trees"), "html", settings, None, told)
+        app.build()
+    return folder / "site"
+
+
 def sample_site(folder: Path) -> Path:
     """A site with the pages of SAMPLE: what `make site` has left if it is of today, else these alone, built below a folder, once."""
     if is_of_today(ROOT / "build" / "site"):
         return ROOT / "build" / "site"
     if _built:
         return _built[0]
-    from sphinx.application import Sphinx
-    from sphinx.util.docutils import docutils_namespace, patch_docutils
-
-    patterns = [f"{page}.md" for page in (*SAMPLE, "spec/ambiguities")]
-    settings = {"include_patterns": patterns, "ptxspec_solver_seconds": 0.0}  # verdicts are no matter here
-    with patch_docutils(), docutils_namespace():
-        told = io.StringIO()  # links to pages that are not in the sample
-        app = Sphinx(str(ROOT), str(ROOT), str(folder / "site"), str(folder / "trees"), "html", settings, None, told)
-        app.build()
-    _built.append(folder / "site")
-    return folder / "site"
+    _built.append(build_of((*SAMPLE, "spec/ambiguities"), folder))
+    return _built[0]
 
 
 def whole_site() -> Path:

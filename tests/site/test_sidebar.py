@@ -10,10 +10,24 @@ import pytest
 
 pytest.importorskip("sphinx")
 
-from browser import chromium, sample_site
+from browser import build_of, chromium
 from lxml import html
 
-from ptxspec_workshop.site import navigation
+from ptxspec_workshop.site import evidence_section, navigation
+
+#: pages in chapters, and a page of an instruction
+FEW = (
+    "index",
+    "spec/index",
+    "spec/notation",
+    "spec/types/index",
+    "spec/directives/index",
+    "spec/syntax/index",
+    "spec/syntax/modules",
+    "spec/instructions/index",
+    "spec/instructions/integer/index",
+    "spec/instructions/integer/bfe",
+)
 
 
 def links(site: Path) -> list[str]:
@@ -24,15 +38,22 @@ def links(site: Path) -> list[str]:
     return found
 
 
-def test_every_link_of_the_tree_is_a_page(tmp_path: Path) -> None:
-    site = sample_site(tmp_path)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few pages, without the evidence of all forms, and without what only programs and the box for evaluating read."""
+    folder = tmp_path_factory.mktemp("few-pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence_section, "read", lambda path: None)
+        return build_of(FEW, folder, ptxspec_isa="", ptxspec_try_it=False)
+
+
+def test_every_link_of_the_tree_is_a_page(site: Path) -> None:
     found = links(site)
     assert len(found) > 5 and len(set(found)) == len(found)
     assert [link for link in found if not (site / link).is_file()] == []
 
 
-def test_pages_do_not_hold_the_tree(tmp_path: Path) -> None:
-    site = sample_site(tmp_path)
+def test_pages_do_not_hold_the_tree(site: Path) -> None:
     page = html.document_fromstring((site / "spec/instructions/integer/bfe.html").read_bytes())
     assert page.xpath("//div[contains(@class, 'sidebar-tree')]//noscript/a/@href") == ["../../../index.html"]
     assert page.xpath("//div[contains(@class, 'sidebar-tree')]//li") == []

@@ -275,6 +275,7 @@ def compare(tab: Any, asked: list[tuple[str, dict[str, str], str]]) -> list[floa
     return took
 
 
+@pytest.mark.slow
 def test_the_box_in_a_browser_computes_what_evaluate_does(tmp_path: Path) -> None:
     with opened_box(tmp_path) as tab:
         assert tab.input_value("#trying-text") == "lop3.b32 d, a, b, c, 0x96;"
