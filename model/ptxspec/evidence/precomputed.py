@@ -83,10 +83,11 @@ def rows(computed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     since. A row of the file has its date as `computed`."""
     given = list(computed)
     known = {row["opcode"] for row in given}
-    return given + [row for opcode in sorted(set(registry().opcodes) - known) for row in _rows_of(opcode)]
+    return given + [row for opcode in sorted(set(registry().opcodes) - known) for row in rows_of(opcode)]
 
 
-def _rows_of(opcode: str) -> list[dict[str, Any]]:
+def rows_of(opcode: str) -> list[dict[str, Any]]:
+    """The rows of an opcode that the file has; none if a definition has changed since."""
     data = _read()
     kept = data["opcodes"].get(opcode)
     if kept is None or kept["digest"] != digest(frozenset([opcode]), answers()):

@@ -7,14 +7,14 @@ from collections import Counter
 from typing import Any
 
 from ptxspec.evidence import ledger, precomputed
-from ptxspec.language.forms import Form
+from ptxspec.language.forms import Form, registry
 from ptxspec.query.identities import load_all
 from ptxspec_workshop.record import gaps
 
 
 def of(form: Form) -> dict[str, Any]:
     """The evidence of a form. What was not checked is null; `agrees` of a GPU's answers is null until the ledger is computed."""
-    row = _rows().get((form.mnemonic, str(form)))
+    row = _rows(form.syntax.opcode).get((form.mnemonic, str(form)))
     if row is not None:
         checks = {"ptxas": row["ptxas"], "interpretations": row["interpretations"], "gpu": row["gpu"]}
         return {**checks, "not_asked": row["unasked"] if row["gpu"] is None else None}
@@ -26,7 +26,7 @@ def of(form: Form) -> dict[str, Any]:
 
 def is_computed() -> bool:
     """Whether the ledger was computed since the definitions changed."""
-    return bool(_rows())
+    return bool(_computed()) or any(map(precomputed.rows_of, registry().opcodes))
 
 
 @functools.cache
@@ -36,8 +36,19 @@ def identities() -> Counter[str]:
 
 
 @functools.cache
-def _rows() -> dict[tuple[str, str], dict[str, Any]]:
-    return {(row["mnemonic"], row["form"]): row for row in precomputed.rows(ledger.rows())}
+def _computed() -> dict[str, list[dict[str, Any]]]:
+    """The rows that were computed here, by opcode."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in ledger.rows():
+        rows.setdefault(row["opcode"], []).append(row)
+    return rows
+
+
+@functools.cache
+def _rows(opcode: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Those of an opcode, else the ones that were computed before, by mnemonic and form."""
+    rows = _computed().get(opcode) or precomputed.rows_of(opcode)
+    return {(row["mnemonic"], row["form"]): row for row in rows}
 
 
 @functools.cache
