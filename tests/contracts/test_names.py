@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
 
 from ptxspec_workshop.site.house import MODEL
 
@@ -19,12 +18,6 @@ BOUND = {
     ("said", "records.py"),
     ("one", "formula.py"), ("found", "reading.py"), ("found", "reasons.py"),
 }  # fmt: skip
-
-
-def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    for path in sorted(MODEL.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            yield path, node
 
 
 def bound(node: ast.AST) -> str | None:
@@ -44,11 +37,26 @@ def bound(node: ast.AST) -> str | None:
     return None
 
 
+@cache
+def names() -> tuple[Counter[str], set[tuple[str, str]]]:
+    """How often each class name occurs in the model, and the vague names of values with their files."""
+    classes: Counter[str] = Counter()
+    vague = set()
+    for path in sorted(MODEL.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name] += 1
+            if (name := bound(node)) in VAGUE:
+                vague.add((name, path.name))
+    return classes, vague
+
+
 def test_a_class_name_occurs_once() -> None:
-    counts = Counter(node.name for _, node in nodes() if isinstance(node, ast.ClassDef))
+    counts, _ = names()
     assert {name for name, count in counts.items() if count > 1} <= TWICE
     assert max(counts.values()) <= 2
 
 
 def test_values_have_names_that_say_what_they_are() -> None:
-    assert {(name, path.name) for path, node in nodes() if (name := bound(node)) in VAGUE} <= BOUND
+    _, vague = names()
+    assert vague <= BOUND

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,19 +122,35 @@ def test_what_a_page_misses_itself_is_not_the_page(made_up: Callable[[str, str],
         contracts.resolved(name)
 
 
-def calls() -> Iterator[tuple[str, str, str]]:
+#: what the tests below look at
+KINDS = (ast.Call, ast.Import, ast.ImportFrom, ast.Attribute, ast.Assign)
+Nodes = list[tuple[Path, Any]]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Nodes:
+    """What the model's files consist of: (file, node)."""
+    paths = sorted(MODEL.rglob("*.py"))
+    return [
+        (path, node)
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, KINDS)
+    ]
+
+
+def calls(nodes: Nodes) -> Iterator[tuple[str, str, str]]:
     """Each call in the model by which a module is imported: (file, what is called, the first argument)."""
-    for path in sorted(MODEL.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call):
-                called = ast.unparse(node.func)
-                if called.rsplit(".", 1)[-1] in ("import_module", "__import__") or called == "finder.load":
-                    yield path.relative_to(MODEL).as_posix(), called, ast.unparse(node.args[0])
+    for path, node in nodes:
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called.rsplit(".", 1)[-1] in ("import_module", "__import__") or called == "finder.load":
+                yield path.relative_to(MODEL).as_posix(), called, ast.unparse(node.args[0])
 
 
-def test_the_seam_stays() -> None:
+def test_the_seam_stays(nodes: Nodes) -> None:
     """No page is imported by its name outside of the resolver: what the model takes from a page is in a contract."""
-    found = list(calls())
+    found = list(calls(nodes))
     by_string = [(file, what) for file, called, what in found if called != "finder.load"]
     assert by_string == [
         ("ptxspec/__init__.py", "_PLACES[name]"),
@@ -147,18 +164,17 @@ def test_the_seam_stays() -> None:
     assert not [what for what in loaded.values() if re.match(r"f?['\"][\w.]*['\"]$", what)]
 
 
-def test_no_page_is_imported_otherwise() -> None:
+def test_no_page_is_imported_otherwise(nodes: Nodes) -> None:
     """What mypy takes the contracts for are the pages that are loaded, and no other file of the model imports one."""
     found: dict[str, dict[str, str]] = {}
-    for path in sorted(MODEL.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SPECIFICATION):
-                names = {
-                    n.asname or n.name: f"{node.module}.{n.name}".removeprefix(f"{SPECIFICATION}.") for n in node.names
-                }
-                found.setdefault(path.relative_to(MODEL).as_posix(), {}).update(names)
-            if isinstance(node, ast.Import):
-                assert not any(n.name.startswith(SPECIFICATION) for n in node.names), f"{path}:{node.lineno}"
+    for path, node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SPECIFICATION):
+            names = {
+                n.asname or n.name: f"{node.module}.{n.name}".removeprefix(f"{SPECIFICATION}.") for n in node.names
+            }
+            found.setdefault(path.relative_to(MODEL).as_posix(), {}).update(names)
+        if isinstance(node, ast.Import):
+            assert not any(n.name.startswith(SPECIFICATION) for n in node.names), f"{path}:{node.lineno}"
     assert found == {"ptxspec/contracts/__init__.py": PAGES}
 
 
@@ -176,35 +192,28 @@ def named(node: ast.AST) -> str:
     return node.attr if is_one and node.attr in PAGES else ""
 
 
-def nodes() -> Iterator[tuple[str, ast.AST]]:
-    """What the model's files consist of: (file and line, node)."""
-    for path in sorted(MODEL.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            yield f"{path}:{getattr(node, 'lineno', 0)}", node
-
-
-def test_the_pages_have_what_the_model_takes() -> None:
+def test_the_pages_have_what_the_model_takes(nodes: Nodes) -> None:
     """Without mypy, of each name that stands right behind a page's."""
     seen = set()
-    for at, node in nodes():
+    for path, node in nodes:
         seen.add(named(node))
         if isinstance(node, ast.Attribute) and named(node.value):
-            assert hasattr(getattr(contracts, named(node.value)), node.attr), at
+            assert hasattr(getattr(contracts, named(node.value)), node.attr), f"{path}:{node.lineno}"
     assert seen == {"", *PAGES}
 
 
-def test_who_keeps_a_page_uses_it_alone() -> None:
+def test_who_keeps_a_page_uses_it_alone(nodes: Nodes) -> None:
     """mypy knows of `self.page` that it is a page; of another object's it would not, and check nothing."""
     kept: dict[str, set[str]] = {}
-    for _, node in nodes():
+    for _, node in nodes:
         for target, value in assigned(node):
             if isinstance(target, ast.Attribute) and named(value):
                 kept.setdefault(target.attr, set()).update(vars(getattr(contracts, named(value))))
     assert len(kept) > 5
-    for at, node in nodes():
+    for path, node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and not named(node.value):
             of_self = isinstance(node.value.value, ast.Name) and node.value.value.id == "self"
-            assert of_self or node.attr not in kept.get(node.value.attr, ()), at
+            assert of_self or node.attr not in kept.get(node.value.attr, ()), f"{path}:{node.lineno}"
 
 
 def assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
