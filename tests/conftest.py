@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from ptxspec.evidence.assembler import newest_ptxas, ptxas
 #: These processes hold millions of terms, forms and tests that stay. To look for cycles among them as often as Python does by itself
 #: took a tenth of the time.
 gc.set_threshold(50_000, 20, 20)
+
+#: a parameter with more values than these lists cases
+FEW = 8
 
 
 @pytest.fixture(scope="session")
@@ -66,9 +69,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Of a test marked `sample(n)`, by itself or with its file, those do that are the first with the value of one of several parameters,
     such as the engine, and one of every n by a digest of its name, so that a further case changes nothing about the others. The
-    others run with the slow tests. `sample(n, keys)` says what must not be without a case instead: `keys` takes the parameters."""
+    others run with the slow tests. A parameter of more than a few values lists cases: they are no kinds, of which each has to have
+    one. `sample(n, keys)` says what must not be without a case instead: `keys` takes the parameters."""
     met: Counter[str] = Counter()
     covered: set[tuple[str, object]] = set()
+    values = _values(items)
     for item in items:
         function = item.nodeid.partition("[")[0]
         if (mark := item.get_closest_marker("one_in")) is not None:
@@ -78,15 +83,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             met[function] += 1
         mark, call = item.get_closest_marker("sample"), getattr(item, "callspec", None)
         if mark is not None and call is not None and not any(map(item.get_closest_marker, ("slow", "long"))):
-            n, keys = mark.args if len(mark.args) > 1 else (*mark.args, _values)
-            own = {(function, key) for key in keys(**call.params)}
+            n, keys = mark.args if len(mark.args) > 1 else (*mark.args, None)
+            several = call.params if len(call.params) > 1 else {}
+            few = [(k, _plain(v)) for k, v in several.items() if len(values[function, k]) <= FEW]
+            own = {(function, key) for key in ([None, *few] if keys is None else keys(**call.params))}
             if own <= covered and zlib.crc32(item.nodeid.encode()) % n:
                 item.add_marker(pytest.mark.slow)
             covered |= own
 
 
-def _values(**parameters: object) -> list[object]:
-    """What a sample has a case of, if nothing else is said: each value of several parameters; of a single one just the first."""
-    if len(parameters) < 2:
-        return [None]
-    return [(name, v if isinstance(v, str | int | float) else id(v)) for name, v in parameters.items()]
+def _values(items: list[pytest.Item]) -> defaultdict[tuple[str, str], set[object]]:
+    """The values of each parameter of a test."""
+    found: defaultdict[tuple[str, str], set[object]] = defaultdict(set)
+    for item in items:
+        if (call := getattr(item, "callspec", None)) is not None:
+            for name, value in call.params.items():
+                found[item.nodeid.partition("[")[0], name].add(_plain(value))
+    return found
+
+
+def _plain(value: object) -> object:
+    """What tells the values of a parameter apart."""
+    return value if isinstance(value, str | int | float) else id(value)
