@@ -228,6 +228,7 @@ def is_right(case: Case, fault: bool, seed: int) -> bool:
     return True
 
 
+@pytest.mark.sample(3)
 @pytest.mark.one_in(12)
 @pytest.mark.parametrize("case", SUITE, ids=lambda case: case.name)
 def test_kernels_of_the_suite(case: Case) -> None:

@@ -27,6 +27,7 @@ def test_the_corpus() -> None:
     assert {name.split()[1] for name in modules()} == {"sm_75", "sm_80", "sm_86", "sm_90"}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_what_nvcc_prints(name: str) -> None:

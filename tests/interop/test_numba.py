@@ -25,6 +25,7 @@ def same(got: np.ndarray, want: np.ndarray, ulps: int) -> bool:
     return bool((np.abs(got - want) <= ulps * np.spacing(np.abs(want))).all())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_kernel(name: str) -> None:

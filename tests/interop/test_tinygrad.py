@@ -42,6 +42,7 @@ DOUBLE = """.version 7.5
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*CASES, *TENSOR_CORES])
 def test_an_operation(name: str) -> None:

@@ -526,7 +526,7 @@ def test_long_expressions(text: str, value: int) -> None:
         assert ours("u64", [text]) == [value]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.sample(6, lambda unit, place: [place])
 @pytest.mark.parametrize("unit", ["(", "- ", "~", "!", "1?", "1?(", "(.s64)", "1+(", "((1)+", "0?1:", "1<<(", "1.0/("])
 @pytest.mark.parametrize(
     "place", ["{}.global .u64 x = {};", "{}.global .u8 x[{}];", "{}.entry k() {{ mov.u64 x, {}; }}"]

@@ -61,6 +61,7 @@ def third_of_targets() -> list[Any]:
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("instruction", "targets"), third_of_targets())
 def test_targets(instruction: str, targets: list[str], newest_assembler: str) -> None:

@@ -108,6 +108,7 @@ def test_the_memory_that_a_variable_takes() -> None:
     assert grown < 100 * 1024, f"{grown} KiB"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", hostile.GROWING)
 def test_time_is_linear(name: str) -> None:

@@ -158,6 +158,7 @@ def test_noise() -> None:
             check(".version 9.0 .target sm_90 " + " ".join(rng.choice(STRANGE) for _ in range(length)))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "unit",

@@ -49,6 +49,7 @@ def survives(text: str) -> str:
     return laid_out
 
 
+@pytest.mark.sample(4)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_the_corpus(name: str) -> None:

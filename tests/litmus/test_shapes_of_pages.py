@@ -33,14 +33,14 @@ def differ(case: ShapeCase) -> bool:
         return True
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", shapes())
 def test_the_pages_are_right(name: str) -> None:
     for case in shapes()[name].cases:
         assert status_of(case, verdict_on(case)) == case.outcome, f"line {case.line}: {case.name}\n{case.text}"
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", shapes())
 def test_a_solver_agrees(name: str) -> None:
     for case in shapes()[name].cases:

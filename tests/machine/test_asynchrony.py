@@ -25,7 +25,7 @@ from ptxspec.terms import effects
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.steps import Step
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 BOTH = ".param .u64 out, .param .u64 source"
 #: %rd2 = the source; %r4 = the thread's 16 bytes of `cells`; %rd3 = its 16 bytes of the source

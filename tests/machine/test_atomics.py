@@ -11,7 +11,7 @@ from launching import both, fault, kernel, text
 
 import ptxspec
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 rng = np.random.default_rng(85)
 

@@ -12,7 +12,7 @@ import ptxspec
 from ptxspec_workshop.generate.address_kernels import kernels
 from ptxspec_workshop.record.addresses import answers_here, digest_of_kernel, read
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 VARIABLES = """.shared .align 128 .b8 s[1024]; .local .align 16 .u32 l[4]; .reg .b64 %src; .reg .f32 %w<8>; .reg .b32 %v<8>;
     st.shared.v4.u32 [s], {7, 8, 9, 10}; st.local.v4.u32 [l], {7, 8, 9, 10};"""

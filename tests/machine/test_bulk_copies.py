@@ -11,7 +11,7 @@ import pytest
 
 import ptxspec
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ENGINES = ("exact", "native")
 WAYS = ("early", "late", "each", "random:3", "random:8")

@@ -11,7 +11,7 @@ import pytest
 
 import ptxspec
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 ENGINES = ("exact", "native")
@@ -86,7 +86,7 @@ def launches() -> Iterator[dict[str, Any]]:
         yield {"copies": copies} | ({"check": check} if check else {})
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(8, lambda shape, excess, phases: [excess])
 @pytest.mark.parametrize("phases", [1, 3])
 @pytest.mark.parametrize("excess", [0, -128, 128])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -110,7 +110,7 @@ def test_wherever_bytes_are_announced(copies: str, announced: str) -> None:
         assert outcome("the smaller first", announced, 128, 2, engine, **how) == "stuck object"
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(8, lambda engine, copies, schedule: [(engine, schedule)])
 @pytest.mark.parametrize("schedule", ["random:1", "warps"])
 @pytest.mark.parametrize("copies", ["early", "late", "each", "random:3"])
 @pytest.mark.parametrize("engine", ENGINES)

@@ -12,7 +12,7 @@ from launching import LAYOUT, both, fault, kernel, text
 
 import ptxspec
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 Extents = tuple[int, int, int]
 SYNC = "barrier.cluster.arrive; barrier.cluster.wait;"

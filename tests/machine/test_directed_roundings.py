@@ -8,7 +8,7 @@ from launching import both, kernel
 
 from ptxspec.machine.native import code
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ONE = {"f32": ("0f3F800000", "0fBF800000"), "f64": ("0d3FF0000000000000", "0dBFF0000000000000")}
 #: operands of which 1 is added to −1

@@ -9,7 +9,7 @@ import pytest
 
 import ptxspec
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 LEAST_NORMAL, LEAST = np.float32(2.0**-126), np.float32(2.0**-149)
 

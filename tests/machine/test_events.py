@@ -14,7 +14,7 @@ from launching import HEADER, REGISTERS, kernel
 import ptxspec
 from ptxspec import EventKind
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 K = EventKind
 #: (body, parameters, module, directives, how it is launched)

@@ -14,7 +14,7 @@ from launching import ENGINES, LAYOUT, both, each, fault, kernel, text
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 CTAS, THREADS, CULPRIT = 3, 4, 6
 WHERE = ((2, 0, 0), (1, 0, 0))

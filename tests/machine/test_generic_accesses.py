@@ -8,7 +8,7 @@ from launching import both, fault, kernel
 
 import ptxspec
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 MODULE = ".const .align 128 .b8 c[1024]; .global .align 128 .b8 g[1024];"
 VARIABLES = ".shared .align 128 .b8 s[1024]; .local .align 128 .b8 l[1024]; .reg .b32 %v<8>; .reg .b128 %q; "

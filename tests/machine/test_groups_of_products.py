@@ -9,7 +9,7 @@ import ptxspec
 from ptxspec.evidence.choices import PROFILE
 from ptxspec.machine.errors import LaunchError
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 FENCE = "wgmma.fence.sync.aligned;"
 COMMIT, WAIT = "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"

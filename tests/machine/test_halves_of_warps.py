@@ -12,7 +12,7 @@ from launching import both, text, text_of_turns
 import ptxspec
 from ptxspec.terms.native import has_masked_stores
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 #: a thread (x, y) acts whose bit is set in the word y of `masks`; its element has the number `first + y * pitch + x`, or is the same
 #: for all of a row
@@ -74,7 +74,7 @@ def given(kind: str, masks: str, pitch: int, first: int, count: int) -> list[Any
     return [out, MASKS[masks](), np.int32(pitch), np.int32(first)]
 
 
-@pytest.mark.sample(8, lambda kind, way: [kind])
+@pytest.mark.sample(8, lambda kind, way: [way])
 @pytest.mark.parametrize(
     ("kind", "way"), [(kind, way) for kind in ADDS for way in WAYS if kind != "alike" or way == "by a guard"]
 )

@@ -28,7 +28,7 @@ from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD
 from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
 from ptxspec.terms.native import CodeSource
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 HERE = Path(__file__).parent
 #: calls with recursion and results, memory of every space, barriers, warps, a stack whose pieces come and go, printed texts

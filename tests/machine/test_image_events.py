@@ -11,7 +11,7 @@ from test_textures_and_surfaces import ENGINES, look_up, surface_kernel, words
 import ptxspec
 from ptxspec import EventKind
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ACCESSES = (EventKind.READ, EventKind.WRITE)
 RNG = np.random.default_rng(7)

@@ -14,7 +14,13 @@ import ptxspec
 
 KEPT = Path(__file__).resolve().parents[1] / "corpus" / "compiled.json.xz"
 MODULES = {k: v for k, v in json.loads(lzma.decompress(KEPT.read_bytes())).items() if k.split()[0] == "clusters"}
-pytestmark = pytest.mark.parametrize("source", MODULES.values(), ids=MODULES)
+pytestmark = pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(text, id=name, marks=pytest.mark.slow if name.endswith("-G") else ())
+        for name, text in MODULES.items()
+    ],
+)
 
 
 @pytest.mark.one_in(2)

@@ -23,7 +23,7 @@ from ptxspec.machine import limits
 from ptxspec.terms import object_code
 from ptxspec.terms.native import Library
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.machine.limits")

@@ -13,7 +13,7 @@ from ptxspec_workshop.generate import object_scripts as scripts
 from ptxspec_workshop.generate.cases import CELLS, FILL, plain_module
 from ptxspec_workshop.generate.cluster_kernels import BLOCK, CLUSTER, GRID, entry_in_clusters
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ENGINES = ("exact", "native")
 WAYS = ("early", "late", "each", "random:3")

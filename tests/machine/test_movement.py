@@ -11,7 +11,7 @@ from launching import LAYOUT, both, fault, kernel, text
 import ptxspec
 from ptxspec.query.outcomes import Unsupported
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 # windows -------------------------------------------------------------------------------------------------------------
 

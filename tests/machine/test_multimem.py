@@ -13,7 +13,7 @@ import pytest
 import ptxspec
 from ptxspec import contracts
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ENGINES = ("exact", "native")
 HEAD = ".version 9.1 .target sm_90 .address_size 64\n"

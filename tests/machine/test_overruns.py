@@ -15,7 +15,7 @@ import ptxspec
 from ptxspec.machine.program import program
 from ptxspec.terms.profiles import Profile
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,7 +18,7 @@ from ptxspec_workshop.generate.eight_columns import EightColumns, by_eight_colum
 from ptxspec_workshop.generate.warpgroup_kernels import AskedProduct, WarpgroupCase
 from ptxspec_workshop.record.families import WARPGROUPS
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 FORMS = forms("wgmma")
 CASES, VARIATIONS = warpgroup_cases.cases(FORMS), warpgroup_cases.variations(FORMS)

@@ -20,7 +20,7 @@ from ptxspec.machine.native import code
 from ptxspec.terms.steps import Step
 from ptxspec.terms.vocabulary import select
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 
 def page(name: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from launching import both, text
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 NAMES = [f"%{r}.{c}" for r in ("tid", "ntid", "ctaid", "nctaid") for c in "xyz"] + ["%laneid", "%warpid", "%nwarpid"]
 

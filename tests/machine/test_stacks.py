@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
 from mutants import modules
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 
 def threads(body: str, count: int = 40, module: str = "", **how: Any) -> list[int]:

@@ -43,8 +43,23 @@ def test_there_are_as_many_as_promised() -> None:
     assert len({claim.sentence for claim in CLAIMS}) == len(CLAIMS)
 
 
+#: claims that take a solver several seconds
+LABORIOUS = {
+    "a pixel is followed by that an element stride of 1, 2 or 3 behind, or by the first of the next line where that is too far",
+    "a thread that goes through a narrow loop as often as it may has its turn end there, and not before",
+}
+
+
+def test_laborious_claims_are_there() -> None:
+    assert LABORIOUS <= {claim.sentence for claim in CLAIMS}
+
+
 @pytest.mark.sample(4, lambda claim: [claim.path])
-@pytest.mark.parametrize("claim", CLAIMS, ids=name)
+@pytest.mark.parametrize(
+    "claim",
+    [pytest.param(c, marks=pytest.mark.slow if c.sentence in LABORIOUS else ()) for c in CLAIMS],
+    ids=name,
+)
 def test_a_claim_is_decided_as_stated(claim: StepClaim) -> None:
     assert check(claim).status == ("proved" if claim.holds else "refuted")
 

@@ -19,7 +19,7 @@ from ptxspec import contracts
 from ptxspec.literate import finder
 from ptxspec.terms import integer
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 boxes, encoding = finder.load("ptxspec.spec.tensors.boxes"), finder.load("ptxspec.spec.tensors.encoding")
 LOADED = Path(__file__).parents[1] / "spec" / "boxes_of_an_h100.json.xz"

@@ -12,7 +12,7 @@ from ptxspec.base.options import Engine
 from ptxspec.language.forms import registry
 from ptxspec_workshop.record.families import MATRICES
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 ANSWERS = MATRICES.read()
 ENGINES = ("exact", "native")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from launching import both, fault, kernel
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 #: a form, and its operands before the metadata
 SPARSE = {

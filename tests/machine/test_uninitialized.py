@@ -15,7 +15,7 @@ from ptxspec import contracts
 from ptxspec.machine.findings import LaunchFinding
 from ptxspec_workshop.generate.fuzzing import layout, random_program
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 USES = contracts.initialization
 SCHEDULES = ["round-robin", "warps", "random:3"]

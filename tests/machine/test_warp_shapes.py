@@ -13,7 +13,7 @@ from test_warp_turns import STORE, WORDS, data
 import ptxspec
 from ptxspec.machine.native.uniform import constants, uniform
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 #: a number for each thread of its CTA, at which it stores
 NUMBER = """

@@ -18,7 +18,7 @@ from ptxspec.machine import hosts
 from ptxspec.terms.core import integer, truth
 from ptxspec.terms.vocabulary import FALSE, TRUE
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(8)
 
 SCHEDULE = importlib.import_module("ptxspec.spec.machine.schedule")
 #: a word for each thread, of which some are negative, some are NaNs as floating-point numbers

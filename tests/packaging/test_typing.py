@@ -46,6 +46,7 @@ def test_the_program_uses_everything_and_runs() -> None:
     assert run.stdout == "everything was used\n", run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "message"),
     [

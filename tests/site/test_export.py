@@ -167,9 +167,10 @@ def test_rules_have_their_sentences_and_lines() -> None:
     assert not {rule["name"] for rule in found["rules"]} & sentences.keys()
 
 
-def test_a_form_has_its_modifiers() -> None:
+@pytest.mark.parametrize("names", [("add", "bfe", "shfl"), pytest.param(SOME, marks=pytest.mark.slow)], ids=len)
+def test_a_form_has_its_modifiers(names: tuple[str, ...]) -> None:
     """By number, what is not there being null or beyond the end."""
-    for definition in (d for o in exported(*SOME)["opcodes"] for d in o["definitions"]):
+    for definition in (d for o in exported(*names)["opcodes"] for d in o["definitions"]):
         modifiers = definition["modifiers"]
         assert all(modifier["values"][0] is None for modifier in modifiers)
         for mnemonic, _, _, numbers in definition["forms"]:

@@ -83,6 +83,7 @@ def opcodes_in(text: str) -> set[str]:
     return {op.plan.form.syntax.opcode for kernel in kernels for op in kernel.code}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("page", EFFECTS)
 def test_the_native_engine_leaves_the_same_in_memory(page: str) -> None:
     text = boxes.program_of(page)

@@ -82,6 +82,7 @@ def unsound(term: Any, rng: random.Random, rounds: int) -> list[tuple[dict[str, 
     return wrong
 
 
+@pytest.mark.sample(3)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("opcode", OPCODES)
 def test_no_bit_is_missing(opcode: str) -> None:

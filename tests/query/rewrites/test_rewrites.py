@@ -88,7 +88,7 @@ def test_wrong_rewrites_are_refuted(name: str) -> None:
         assert asked(left, right, context="alone").status in ("proved", "exhausted")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("left", "right", "count"), RIGHT)
 def test_right_rewrites_are_proved(left: str, right: str, count: int) -> None:
     verdict = asked(left, right, context="any")
