@@ -30,6 +30,8 @@ from make_suite import compile_kernel
 import ptxspec
 
 ENGINES = ("native", "exact")
+#: a case that takes the exact engine nine seconds
+SPINNING = "flag_unpublished"
 
 
 class Launched:
@@ -109,8 +111,12 @@ def check_fault(case: Case, engine: str, schedule: str) -> None:
         ]
 
 
-@pytest.mark.sample(4, lambda case: [case.kind])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.sample(6, lambda case: [case.kind])
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow if c.name == SPINNING else ()) for c in CASES],
+    ids=lambda case: case.name,
+)
 def test_the_fault_is_told_and_the_right_kernel_is_silent(case: Case) -> None:
     """Under one engine, in one schedule."""
     engine = ENGINES[CASES.index(case) % 2]

@@ -59,7 +59,7 @@ def test_a_claim_is_about_its_opcodes(left: str, opcodes: set[str]) -> None:
 LABORIOUS = ("floating-point", "floating-refutations", "refutations")
 
 
-@pytest.mark.sample(8, lambda claim: [claim.path])
+@pytest.mark.sample(12, lambda claim: [claim.path])
 @pytest.mark.parametrize(
     "claim",
     [pytest.param(c, marks=pytest.mark.slow if Path(c.path).stem in LABORIOUS else ()) for c in CLAIMS],
