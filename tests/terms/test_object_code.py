@@ -111,11 +111,27 @@ def test_the_oldest_go_where_there_is_no_room(folder: Path, monkeypatch: pytest.
     (size,) = {p.stat().st_size for p in folder.iterdir()}
     (folder / "of what size.o").unlink()
     monkeypatch.setattr(object_code, "ROOM", 4 * size)
+    monkeypatch.setattr(object_code, "SELDOM", 1)
     for i, name in enumerate(names):
         object_code.keep(name, bytes(100), 1.0)
         os.utime(folder / f"{name}.o", (i, i))
         assert sum(p.stat().st_size for p in folder.iterdir()) <= object_code.ROOM
     assert [object_code.load(name) is not None for name in names] == [False, False, True, True, True, True]
+
+
+def test_some_make_room_for_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """About one of sixteen, as many as were kept since the last one."""
+    monkeypatch.setattr(object_code, "ROOM", 10_000)
+    names = [object_code.name_of(str(i)) for i in range(100)]
+    several = 0
+    for name in names:
+        object_code.keep(name, bytes(1000), 1.0)
+        total = sum(p.stat().st_size for p in folder.iterdir())
+        if object_code.makes_room(name):
+            several += 1
+            assert total <= object_code.ROOM + 100  # what a file has beside the code
+        assert object_code.load(name) == bytes(1000)
+    assert 2 <= several <= 16
 
 
 def test_parts_of_a_name_are_kept_apart() -> None:

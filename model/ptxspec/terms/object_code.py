@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import zlib
 from pathlib import Path
 
 from ptxspec.base import storage
@@ -58,10 +59,15 @@ def keep(name: str, code: bytes, seconds: float) -> None:
     if seconds < WORTH or not _is_allowed():
         return
     path = _path(name)
-    if path is not None and int(name, 16) % SELDOM == 0:
+    if path is not None and makes_room(name):
         with contextlib.suppress(OSError):  # there is no folder yet
             _make_room(storage.folder(path.parent, is_code=True), len(code))
     storage.keep_code(path, code)
+
+
+def makes_room(name: str) -> bool:
+    """Whether code of that name makes room for others."""
+    return zlib.crc32(name.encode()) % SELDOM == 0
 
 
 def _make_room(folder: Path, size: int) -> None:
