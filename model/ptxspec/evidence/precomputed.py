@@ -78,16 +78,16 @@ def answers() -> str:
     return total.hexdigest()
 
 
-def rows(computed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that were computed here, and of all other opcodes those of the file, as far as their definitions have not changed
-    since. A row of the file has its date as `computed`."""
+def rows(computed: Iterable[dict[str, Any]], opcodes: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """The rows that were computed here, and of the other ones of some opcodes, or of all, those of the file, as far as their
+    definitions have not changed since. A row of the file has its date as `computed`."""
     given = list(computed)
     known = {row["opcode"] for row in given}
-    return given + [row for opcode in sorted(set(registry().opcodes) - known) for row in rows_of(opcode)]
+    asked = set(registry().opcodes if opcodes is None else opcodes)
+    return given + [row for opcode in sorted(asked - known) for row in _rows_of(opcode)]
 
 
-def rows_of(opcode: str) -> list[dict[str, Any]]:
-    """The rows of an opcode that the file has; none if a definition has changed since."""
+def _rows_of(opcode: str) -> list[dict[str, Any]]:
     data = _read()
     kept = data["opcodes"].get(opcode)
     if kept is None or kept["digest"] != digest(frozenset([opcode]), answers()):

@@ -26,7 +26,7 @@ def of(form: Form) -> dict[str, Any]:
 
 def is_computed() -> bool:
     """Whether the ledger was computed since the definitions changed."""
-    return bool(_computed()) or any(map(precomputed.rows_of, registry().opcodes))
+    return any(map(_rows, registry().opcodes))
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def _computed() -> dict[str, list[dict[str, Any]]]:
 @functools.cache
 def _rows(opcode: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Those of an opcode, else the ones that were computed before, by mnemonic and form."""
-    rows = _computed().get(opcode) or precomputed.rows_of(opcode)
+    rows = precomputed.rows(_computed().get(opcode, ()), [opcode])
     return {(row["mnemonic"], row["form"]): row for row in rows}
 
 
