@@ -254,24 +254,26 @@ def may_spread(program: KernelProgram) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
     clock, its asynchronous operations write memory of a CTA alone, what it updates elsewhere is one word at a time and no object,
     and nobody chooses whose turn it is."""
-    code, asynchronous = program.kernel.code, program.asynchronous
-    in_parts = contracts.state_spaces.in_parts()
-    updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update) and e.space not in in_parts)
+    updates, asynchronous = _updates_in_common(program), program.asynchronous
     alone = all(e.count == 1 and e.type.width <= 64 and not e.conditions for e in updates)
     if not alone or program.flow.chosen or program.asks_host:
         return False
-    if asynchronous is not None and not {*in_parts, contracts.state_spaces.OF_REGISTERS}.issuperset(
-        asynchronous.targets
-    ):
+    page = contracts.state_spaces
+    if asynchronous is not None and not {*page.in_parts(), page.OF_REGISTERS}.issuperset(asynchronous.targets):
         return False
-    return not any(reads_clock(op) for op in code)
+    return not any(reads_clock(op) for op in program.kernel.code)
 
 
 def updates_in_common(program: KernelProgram) -> bool:
     """Whether a kernel updates memory that CTAs of several threads of the host may update."""
+    return bool(_updates_in_common(program))
+
+
+def _updates_in_common(program: KernelProgram) -> list[Update]:
+    """A kernel's updates of memory that is not a CTA's or a thread's alone."""
     in_parts = contracts.state_spaces.in_parts()
     effects = (op.plan.meaning.effect for op in program.kernel.code)
-    return any(isinstance(effect, Update) and effect.space not in in_parts for effect in effects)
+    return [effect for effect in effects if isinstance(effect, Update) and effect.space not in in_parts]
 
 
 def resident(program: KernelProgram) -> int:
