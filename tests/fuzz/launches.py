@@ -30,7 +30,7 @@ ENGINES = ("exact", "native")
 PATIENCE = (0.0, 1e-9, code.PATIENCE)
 STEPS = 100_000
 #: of an outcome, in the order in which they are compared
-PARTS = ("rule", "where", "address", "note", "text", "steps", "printed", "out", "surfaces", "variables")
+PARTS = ("rule", "where", "address", "note", "text", "steps", "unit", "printed", "out", "surfaces", "variables")
 
 
 def make(seed: int) -> list[str]:
@@ -112,8 +112,6 @@ class Loaded:
         except ptxspec.PtxError as error:
             raise Unfit(str(error)) from None
         self.engine = engine
-        #: whose turns the last launch had, whatever was wanted: threads or warps
-        self.unit = ""
         self.surfaces = []
         for bank, name in enumerate(("one", "two", "ten")):
             if name in self.module.checked.places:
@@ -129,16 +127,15 @@ class Loaded:
         rows, out = launch.rows.copy(), np.zeros((launch.threads, layout.CELLS), np.uint64)
         rows.flags.writeable = False
         printed: list[str] = []
-        self.unit = ""
         self.module.write("mode", launch.mode.to_bytes(4, "little"))
-        found: dict[str, Any] = {"rule": "", "steps": []}
+        found: dict[str, Any] = {"rule": "", "steps": [], "unit": "none"}
         before = out.copy()
         try:
             prepared = self.module.prepared(
                 "k", launch.grid, launch.block, engine=self.engine, cluster=launch.cluster, dynamic_shared=launch.dynamic,
                 step_limit=launch.limit, printed=printed.append, schedule=launch.schedule,
             )  # fmt: skip
-            self.unit = "warps" if prepared._plan.program.flow.by_warps else "threads"
+            found["unit"] = "warps" if prepared._plan.program.flow.by_warps else "threads"
             for _ in range(launch.times):
                 before = out.copy()
                 found["steps"].append(prepared.launch([rows, out, launch.block_of_bytes]).steps)
@@ -191,7 +188,7 @@ def _compared(seed: int, module: Surroundings, texts: Sequence[str], launches: S
         for part in PARTS:
             if one.get(part) != other.get(part):
                 raise Finding(f"{part} differ", _shown(number, launch, one, other, part))
-        seen.update(("launches", f"wanted: {launch.schedule}", f"unit: {native.unit or 'none'}"))
+        seen.update(("launches", f"wanted: {launch.schedule}", f"unit: {other['unit']}"))
         seen[f"rule: {one['rule'].split(':')[0]}" if one["rule"] else "ended"] += 1
     marks = np.frombuffer(bytes(native.module.read("seen")), np.uint8)
     seen.update({f"executed: {what}": 1 for what, mark in zip(statement_kinds.PLACES, marks, strict=False) if mark})

@@ -277,7 +277,7 @@ COPIES = {
 @pytest.mark.parametrize("copies", ["early", "late", "each"])
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("way", COPIES)
-def test_ctas_that_copy_to_their_own_memory(way: str, count: int, copies: str, used: list[int]) -> None:
+def test_ctas_that_copy_to_their_own_memory(way: str, count: int, copies: str) -> None:
     """They have nothing to do with one another: their operations are their worker's."""
     given = np.arange(40 * 256, dtype=np.uint32).reshape(40, 64, 4)
     prepared = ptxspec.load(COPIED.replace("COPY", COPIES[way])).prepared("k", 40, 64, workers=count, copies=copies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -165,7 +166,9 @@ class Writer:
         """An access of any type and length to the thread's own local memory, or to its cells elsewhere."""
         source = self.source
         shapes = [(8, 1), (8, 2), (8, 4), (16, 1), (16, 2), (16, 4), (32, 1), (32, 2), (64, 1), (32, 4), (64, 2)]
-        width, count = source.choice(shapes if self.has_frames else shapes[:9])  # of other memory it has 8 bytes
+        if not self.has_frames:  # of other memory it has 8 bytes
+            shapes = [shape for shape in shapes if math.prod(shape) <= 64]
+        width, count = source.choice(shapes)
         kind, size = source.choice("bus"), width // 8 * count
         places = [("%la", ".local", 32), ("%lg", "", 32)] if self.has_frames else []
         if size <= 8:
